@@ -1,0 +1,61 @@
+"""tilec: GPU kernels in Python, written as whole-tile programs."""
+
+from __future__ import annotations
+
+from tilec.diagnostics import (
+    CacheWarning,
+    CompileError,
+    CompilerFault,
+    LaunchError,
+    TilecError,
+    TilecWarning,
+    TraceError,
+    TypeMismatchError,
+)
+from tilec.lang.dtypes import (
+    DType,
+    bfloat16,
+    bool_,
+    float8_e4m3fn,
+    float8_e5m2,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    tfloat32,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+
+__all__ = [
+    "CacheWarning",
+    "CompileError",
+    "CompilerFault",
+    "DType",
+    "LaunchError",
+    "TilecError",
+    "TilecWarning",
+    "TraceError",
+    "TypeMismatchError",
+    "bfloat16",
+    "bool_",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "tfloat32",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]

@@ -1,0 +1,1 @@
+"""What kernel authors write: values, dtypes and functions; one call emits one op."""

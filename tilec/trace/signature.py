@@ -1,0 +1,103 @@
+"""What a kernel is specialized on: one frozen, hashable description per parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tilec.lang.dtypes import DType, bool_, float32, int32, int64, uint64
+
+ACCESSES = ("read", "exclusive", "atomic", "unchecked")
+
+
+@dataclass(frozen=True)
+class ViewSpec:
+    """A run-time array, and what is known of it when compiling.
+
+    Attributes:
+        dtype: Element type.
+        rank: Number of dimensions.
+        access: ``"read"``, ``"exclusive"`` (a partition), ``"atomic"`` or ``"unchecked"``.
+        unit_strides: Whether the stride is one element, per dimension.
+        divisible: Largest power of two <= 16 that divides the extent, per dimension (16 for
+            extent 0).
+        stride_align: Largest power of two <= 128 that divides the stride in bytes, per
+            dimension.
+        align: Largest power of two <= 128 that divides the pointer.
+        index_bits: 32 when every byte offset inside the array fits in 31 bits, else 64.
+        tile_shape: Shape of the tiles of a partition, else None.
+    """
+
+    dtype: DType
+    rank: int
+    access: str
+    unit_strides: tuple[bool, ...]
+    divisible: tuple[int, ...]
+    stride_align: tuple[int, ...]
+    align: int
+    index_bits: int
+    tile_shape: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ScalarSpec:
+    """A run-time Python or NumPy scalar; weak in promotions."""
+
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class ConstantSpec:
+    """A compile-time value: a ``Constant``, None, an enum, a frozen dataclass, a tuple of them."""
+
+    value: object
+
+
+@dataclass(frozen=True)
+class TupleSpec:
+    """A nested tuple argument."""
+
+    items: tuple[Spec, ...]
+
+
+Spec: TypeAlias = ViewSpec | ScalarSpec | ConstantSpec | TupleSpec
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The specialization of one kernel: a spec per parameter, in order."""
+
+    specs: tuple[Spec, ...]
+
+    def runtime(self) -> Iterator[ViewSpec | ScalarSpec]:
+        """The flat run-time arguments, depth first; launch plans count them in this order."""
+        for spec in self.specs:
+            yield from _runtime(spec)
+
+
+def _runtime(spec: Spec) -> Iterator[ViewSpec | ScalarSpec]:
+    if isinstance(spec, TupleSpec):
+        for item in spec.items:
+            yield from _runtime(item)
+    elif isinstance(spec, (ViewSpec, ScalarSpec)):
+        yield spec
+
+
+def scalar_dtype(value: bool | int | float) -> DType:
+    """The dtype in which a run-time Python scalar is passed.
+
+    Raises:
+        OverflowError: The integer fits neither int64 nor uint64.
+
+    >>> scalar_dtype(2**40)
+    int64
+    """
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, float):
+        return float32
+    for dtype in (int32, int64, uint64):
+        if dtype.smallest <= value <= dtype.largest:
+            return dtype
+    raise OverflowError(f"{value} fits neither int64 nor uint64")
