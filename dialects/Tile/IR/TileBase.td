@@ -19,6 +19,8 @@ def Tile_Dialect : Dialect {
   }];
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let hasConstantMaterializer = 1;
+  let extraClassDeclaration = "void registerTypes();";
 }
 
 #endif // TILEC_TILE_BASE_TD

@@ -1,0 +1,42 @@
+//===- Pipelines.h - The order of passes ------------------------*- C++ -*-===//
+#ifndef TILEC_PIPELINES_PIPELINES_H
+#define TILEC_PIPELINES_PIPELINES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/JSON.h"
+
+namespace tilec {
+
+/// What the author and the target ask of code generation. Zero leaves a number to the compiler.
+struct CodegenOptions {
+  llvm::json::Value target = nullptr; ///< the entry of compiler/target.py
+  int64_t numWarps = 0;
+  int64_t numStages = 0;
+};
+
+/// Every dialect a kernel meets on its way down, with its translation to LLVM IR.
+void registerDialects(mlir::DialectRegistry &registry);
+
+/// Every pass and named pipeline, for tilec-opt.
+void registerPasses();
+
+/// `tile` to `tile`: simplify what the tracer wrote.
+void buildTilePipeline(mlir::OpPassManager &pm);
+
+/// `tile` to `tilegpu`: warps, layouts, shared memory, barriers.
+void buildTileGPUPipeline(mlir::OpPassManager &pm, const CodegenOptions &options);
+
+/// `tilegpu` to the LLVM and NVVM dialects.
+void buildLLVMPipeline(mlir::OpPassManager &pm);
+
+/// The launch plan that the lowering left on the module, which loses it.
+mlir::FailureOr<llvm::json::Value> takePlan(mlir::ModuleOp module);
+
+/// A pass that fails on purpose: "abort", "segv" or "hang". A testing hook for containment.
+std::unique_ptr<mlir::Pass> createInjectFaultPass(llvm::StringRef kind);
+
+} // namespace tilec
+
+#endif // TILEC_PIPELINES_PIPELINES_H

@@ -1,0 +1,1 @@
+include "dialects/Tile/IR/TileOps.td"

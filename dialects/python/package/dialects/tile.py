@@ -1,0 +1,3 @@
+"""Builders of the `tile` dialect."""
+
+from ._tile_ops_gen import *  # noqa: F403
