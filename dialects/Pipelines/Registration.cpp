@@ -2,6 +2,7 @@
 #include "dialects/Pipelines/Pipelines.h"
 
 #include "dialects/Tile/IR/TileDialect.h"
+#include "dialects/TileGPU/IR/TileGPUDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -22,7 +23,7 @@ void registerInjectFaultPass();
 }
 
 void tilec::registerDialects(DialectRegistry &registry) {
-  registry.insert<tile::TileDialect, arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
+  registry.insert<tile::TileDialect, tilegpu::TileGPUDialect, arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
                   NVVM::NVVMDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);

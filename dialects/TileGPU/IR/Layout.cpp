@@ -1,0 +1,330 @@
+//===- Layout.cpp - Computing with layouts --------------------------------===//
+#include "dialects/TileGPU/IR/Layout.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tilec::tilegpu;
+
+namespace {
+template <typename Bases>
+void unflatten(ArrayRef<int64_t> flat, int64_t rank, int64_t count, Bases &bases) {
+  for (int64_t bit = 0; bit < count; ++bit)
+    bases.emplace_back(flat.begin() + bit * rank, flat.begin() + (bit + 1) * rank);
+}
+
+template <typename Bases>
+SmallVector<int64_t> flatten(const Bases &bases) {
+  SmallVector<int64_t> flat;
+  for (const Basis &basis : bases)
+    flat.append(basis.begin(), basis.end());
+  return flat;
+}
+
+bool isZero(const Basis &basis) {
+  return llvm::all_of(basis, [](int64_t v) { return v == 0; });
+}
+
+template <typename Bases>
+int64_t freeMask(const Bases &bases) {
+  int64_t mask = 0;
+  for (auto [bit, basis] : llvm::enumerate(bases))
+    if (isZero(basis))
+      mask |= int64_t(1) << bit;
+  return mask;
+}
+
+/// Exclusive or of the bases chosen by the bits of `number`.
+template <typename Bases>
+void combine(const Bases &bases, int64_t number, Coords &coords) {
+  for (auto [bit, basis] : llvm::enumerate(bases))
+    if (number >> bit & 1)
+      for (auto [coord, part] : llvm::zip_equal(coords, basis))
+        coord ^= part;
+}
+
+int64_t floorLog2(int64_t value) { return llvm::Log2_64(value); }
+int64_t ceilLog2(int64_t value) { return llvm::Log2_64_Ceil(value); }
+
+Basis unit(int64_t rank, int64_t dim, int64_t value) {
+  Basis basis(rank, 0);
+  basis[dim] = value;
+  return basis;
+}
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Attribute form
+//===----------------------------------------------------------------------===//
+
+Layout::Layout(LayoutAttr attr) : repeat(attr.getRepeat()) {
+  int64_t rank = attr.getRank();
+  // Rank 0 has empty bases: their number cannot be read off the flat arrays, and one element needs no registers' bits.
+  if (rank == 0)
+    return;
+  unflatten(attr.getRegisters(), rank, attr.getRegisters().size() / rank, registers);
+  unflatten(attr.getLanes(), rank, attr.getLanes().size() / rank, lanes);
+  unflatten(attr.getWarps(), rank, attr.getWarps().size() / rank, warps);
+}
+
+LayoutAttr Layout::attr(MLIRContext *context) const {
+  return LayoutAttr::get(context, flatten(registers), flatten(lanes), flatten(warps), repeat);
+}
+
+Layout Layout::of(Type tile) {
+  return Layout(cast<LayoutAttr>(cast<RankedTensorType>(tile).getEncoding()));
+}
+
+//===----------------------------------------------------------------------===//
+// Constructors
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Hands out lane and warp bits dimension by dimension while `extent` grows towards `shape`.
+struct Distribution {
+  ArrayRef<int64_t> shape;
+  Coords extent;
+
+  explicit Distribution(ArrayRef<int64_t> shape) : shape(shape), extent(shape.size(), 1) {}
+
+  int64_t missing(int64_t dim) const { return llvm::divideCeil(shape[dim], extent[dim]); }
+
+  template <typename Bases>
+  void add(Bases &bases, int64_t dim, int64_t bits) {
+    for (int64_t i = 0; i < bits; ++i) {
+      bases.push_back(unit(shape.size(), dim, extent[dim]));
+      extent[dim] *= 2;
+    }
+  }
+  template <typename Bases>
+  void fillUp(Bases &bases, size_t bits) {
+    while (bases.size() < bits)
+      bases.push_back(Basis(shape.size(), 0));
+  }
+  Coords repeats() const {
+    Coords repeat;
+    for (size_t dim = 0; dim < shape.size(); ++dim)
+      repeat.push_back(missing(dim));
+    return repeat;
+  }
+};
+} // namespace
+
+Layout Layout::blocked(ArrayRef<int64_t> shape, ArrayRef<int64_t> order, int64_t vector, int64_t numWarps) {
+  Layout layout;
+  Distribution spread(shape);
+  const int64_t warpBits = floorLog2(numWarps);
+  if (!order.empty())
+    spread.add(layout.registers, order.front(), floorLog2(vector));
+  for (int64_t dim : order)
+    spread.add(layout.lanes, dim, std::min<int64_t>(kLaneBits - layout.lanes.size(), ceilLog2(spread.missing(dim))));
+  spread.fillUp(layout.lanes, kLaneBits);
+  // Whole rows to a warp: reductions along the contiguous dimension then stay inside it.
+  for (int64_t dim : llvm::reverse(order))
+    spread.add(layout.warps, dim, std::min<int64_t>(warpBits - layout.warps.size(), floorLog2(spread.missing(dim))));
+  spread.fillUp(layout.warps, warpBits);
+  layout.repeat = spread.repeats();
+  return layout;
+}
+
+Layout Layout::mmaAcc(ArrayRef<int64_t> shape, int64_t numWarps) {
+  // Warps along M and N so that a warp reads the fewest operand elements, M/wm + N/wn, among the
+  // divisions that leave no warp idle.
+  int64_t bestM = 1, bestN = 1, bestCost = std::numeric_limits<int64_t>::max();
+  for (int64_t warpsM = 1; warpsM <= numWarps; warpsM *= 2)
+    for (int64_t warpsN = 1; warpsM * warpsN <= numWarps; warpsN *= 2) {
+      if (shape[0] % (16 * warpsM) != 0 || shape[1] % (8 * warpsN) != 0)
+        continue;
+      int64_t idle = numWarps / (warpsM * warpsN);
+      int64_t cost = (shape[0] / warpsM + shape[1] / warpsN) * idle;
+      if (cost < bestCost)
+        std::tie(bestM, bestN, bestCost) = std::tuple(warpsM, warpsN, cost);
+    }
+  Layout layout;
+  Distribution spread(shape);
+  layout.registers = {unit(2, 1, 1), unit(2, 0, 8)};
+  layout.lanes = {unit(2, 1, 2), unit(2, 1, 4), unit(2, 0, 1), unit(2, 0, 2), unit(2, 0, 4)};
+  spread.extent = {16, 8};
+  if (shape[1] % (16 * bestN) == 0) // a warp's columns in runs of 16: one ldmatrix.x4 a run
+    spread.add(layout.registers, 1, 1);
+  spread.add(layout.warps, 1, floorLog2(bestN));
+  spread.add(layout.warps, 0, floorLog2(bestM));
+  spread.fillUp(layout.warps, floorLog2(numWarps));
+  layout.repeat = spread.repeats();
+  return layout;
+}
+
+Layout Layout::mmaLhs(const Layout &acc, ArrayRef<int64_t> shape, int64_t elementBits) {
+  // One 32-bit register holds 32 / elementBits neighbours along K; four threads make a row.
+  const int64_t packed = 32 / elementBits;
+  Layout layout;
+  for (int64_t k = 1; k < packed; k *= 2)
+    layout.registers.push_back(unit(2, 1, k));
+  layout.registers.push_back(unit(2, 0, 8));
+  layout.registers.push_back(unit(2, 1, 4 * packed));
+  layout.lanes = {unit(2, 1, packed), unit(2, 1, 2 * packed), unit(2, 0, 1), unit(2, 0, 2), unit(2, 0, 4)};
+  for (const Basis &basis : acc.warps)
+    layout.warps.push_back(Basis{basis[0], 0});
+  layout.repeat = {acc.repeat[0], static_cast<int64_t>(llvm::divideCeil(shape[1], 8 * packed))};
+  return layout;
+}
+
+Layout Layout::replicated(int64_t rank, int64_t numWarps) {
+  Layout layout;
+  layout.lanes.assign(kLaneBits, Basis(rank, 0));
+  layout.warps.assign(floorLog2(numWarps), Basis(rank, 0));
+  layout.repeat.assign(rank, 1);
+  return layout;
+}
+
+//===----------------------------------------------------------------------===//
+// Derived layouts
+//===----------------------------------------------------------------------===//
+
+Layout Layout::reduced(int64_t axis) const {
+  Layout layout = *this;
+  for (auto *bases : {&layout.lanes})
+    for (Basis &basis : *bases)
+      basis[axis] = 0;
+  for (Basis &basis : layout.warps)
+    basis[axis] = 0;
+  for (Basis &basis : layout.registers)
+    basis[axis] = 0;
+  llvm::erase_if(layout.registers, isZero);
+  layout.repeat[axis] = 1;
+  return layout;
+}
+
+Layout Layout::broadcastSource(ArrayRef<int64_t> source, ArrayRef<int64_t> shape) const {
+  Layout layout = *this;
+  for (auto [dim, from] : llvm::enumerate(source))
+    if (from == 1 && shape[dim] != 1)
+      layout = layout.reduced(dim);
+  return layout;
+}
+
+Layout Layout::permuted(ArrayRef<int64_t> order) const {
+  auto apply = [&](const Coords &coords) {
+    return llvm::to_vector<4>(llvm::map_range(order, [&](int64_t dim) { return coords[dim]; }));
+  };
+  Layout layout = *this;
+  for (Basis &basis : layout.registers)
+    basis = apply(basis);
+  for (Basis &basis : layout.lanes)
+    basis = apply(basis);
+  for (Basis &basis : layout.warps)
+    basis = apply(basis);
+  layout.repeat = apply(repeat);
+  return layout;
+}
+
+std::optional<Layout> Layout::reshaped(ArrayRef<int64_t> from, ArrayRef<int64_t> to) const {
+  SmallVector<int64_t> kept;
+  for (auto [dim, size] : llvm::enumerate(from)) {
+    if (size != 1)
+      kept.push_back(dim);
+    else if (extent(dim) != 1)
+      return std::nullopt;
+  }
+  SmallVector<int64_t> source; // dimension of `from`, or -1 for a new one of extent 1
+  size_t next = 0;
+  for (int64_t size : to) {
+    if (size == 1) {
+      source.push_back(-1);
+      continue;
+    }
+    if (next == kept.size() || from[kept[next]] != size)
+      return std::nullopt;
+    source.push_back(kept[next++]);
+  }
+  if (next != kept.size())
+    return std::nullopt;
+  auto apply = [&](const Coords &coords, int64_t fresh) {
+    return llvm::to_vector<4>(llvm::map_range(source, [&](int64_t dim) { return dim < 0 ? fresh : coords[dim]; }));
+  };
+  Layout layout = *this;
+  for (Basis &basis : layout.registers)
+    basis = apply(basis, 0);
+  for (Basis &basis : layout.lanes)
+    basis = apply(basis, 0);
+  for (Basis &basis : layout.warps)
+    basis = apply(basis, 0);
+  layout.repeat = apply(repeat, 1);
+  return layout;
+}
+
+//===----------------------------------------------------------------------===//
+// Queries
+//===----------------------------------------------------------------------===//
+
+int64_t Layout::numRegisters() const {
+  int64_t count = atomRegisters();
+  for (int64_t factor : repeat)
+    count *= factor;
+  return count;
+}
+
+int64_t Layout::atomExtent(int64_t dim) const {
+  int64_t span = 0;
+  for (const Basis &basis : registers)
+    span |= basis[dim];
+  for (const Basis &basis : lanes)
+    span |= basis[dim];
+  for (const Basis &basis : warps)
+    span |= basis[dim];
+  return span == 0 ? 1 : int64_t(2) << floorLog2(span);
+}
+
+Coords Layout::registerAtom(int64_t reg) const {
+  Coords coords(rank(), 0);
+  combine(registers, reg % atomRegisters(), coords);
+  return coords;
+}
+
+Coords Layout::registerRepeat(int64_t reg) const {
+  Coords coords(rank(), 0);
+  int64_t index = reg / atomRegisters();
+  for (int64_t dim = rank() - 1; dim >= 0; --dim) {
+    coords[dim] = index % repeat[dim] * atomExtent(dim);
+    index /= repeat[dim];
+  }
+  return coords;
+}
+
+Coords Layout::coords(int64_t reg, int64_t lane, int64_t warp) const {
+  Coords coords = registerAtom(reg);
+  combine(lanes, lane, coords);
+  combine(warps, warp, coords);
+  for (auto [coord, offset] : llvm::zip_equal(coords, registerRepeat(reg)))
+    coord += offset;
+  return coords;
+}
+
+int64_t Layout::contiguity(int64_t dim) const {
+  // The low register bits must be 1, 2, 4 … along `dim`, and nothing else may touch those bits.
+  int64_t run = 1;
+  for (const Basis &basis : registers) {
+    if (basis != unit(rank(), dim, run))
+      break;
+    run *= 2;
+  }
+  auto touches = [&](const Basis &basis) { return (basis[dim] & (run - 1)) != 0; };
+  while (run > 1 && (llvm::any_of(lanes, touches) || llvm::any_of(warps, touches) ||
+                     llvm::any_of(llvm::drop_begin(registers, floorLog2(run)), touches)))
+    run /= 2;
+  return run;
+}
+
+int64_t Layout::freeLaneMask() const { return freeMask(lanes); }
+int64_t Layout::freeWarpMask() const { return freeMask(warps); }
+
+bool Layout::covers(ArrayRef<int64_t> shape) const {
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (extent(dim) != size)
+      return false;
+  return true;
+}
+
+bool Layout::operator==(const Layout &other) const {
+  return registers == other.registers && lanes == other.lanes && warps == other.warps && repeat == other.repeat;
+}

@@ -1,0 +1,95 @@
+//===- Layout.h - Computing with layouts ------------------------*- C++ -*-===//
+//
+// The value form of #tilegpu.layout: an F2-linear atom over register, lane and warp bits, repeated
+// along each dimension in registers. Free of IR, so that tests can enumerate it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEC_TILEGPU_IR_LAYOUT_H
+#define TILEC_TILEGPU_IR_LAYOUT_H
+
+#include "dialects/TileGPU/IR/TileGPUDialect.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include <optional>
+
+namespace tilec::tilegpu {
+
+using Coords = llvm::SmallVector<int64_t, 4>;
+
+inline constexpr int64_t kLaneBits = 5;
+inline constexpr int64_t kLanes = 32;
+
+/// What one bit of a register, lane or warp number adds to the coordinates.
+using Basis = Coords;
+
+class Layout {
+public:
+  llvm::SmallVector<Basis, 8> registers;
+  llvm::SmallVector<Basis, 5> lanes;
+  llvm::SmallVector<Basis, 4> warps;
+  Coords repeat;
+
+  Layout() = default;
+  explicit Layout(LayoutAttr attr);
+  LayoutAttr attr(mlir::MLIRContext *context) const;
+  /// The layout in a tile's encoding; the tile must have one.
+  static Layout of(mlir::Type tile);
+
+  //===--- Constructors: the named families ------------------------------===//
+
+  /// 16-byte style accesses along `order[0]`: `vector` neighbouring elements a thread (a power of two that
+  /// divides the extent), lanes along the contiguous dimension first, warps along the slowest first,
+  /// then repeats until `shape` is covered.
+  static Layout blocked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order, int64_t vector, int64_t numWarps);
+  /// Accumulator fragments of mma.sync m16n8 over `numWarps` warps (PTX ISA, "Matrix fragments for mma.m16n8k16").
+  /// `shape` is (M, N), multiples of 16 and 8.
+  static Layout mmaAcc(llvm::ArrayRef<int64_t> shape, int64_t numWarps);
+  /// Left operand fragments (M, K) that go with `acc`; `elementBits` 8, 16 or 32.
+  static Layout mmaLhs(const Layout &acc, llvm::ArrayRef<int64_t> shape, int64_t elementBits);
+  /// Every thread holds every element of a `rank`-dimensional tile of extent 1.
+  static Layout replicated(int64_t rank, int64_t numWarps);
+
+  //===--- Derived layouts ------------------------------------------------===//
+
+  /// After a reduction that keeps `axis` with extent 1: what the remaining elements have as owners.
+  Layout reduced(int64_t axis) const;
+  /// For a tile broadcast to this layout's: reduced along every dimension where `source` has extent 1.
+  Layout broadcastSource(llvm::ArrayRef<int64_t> source, llvm::ArrayRef<int64_t> shape) const;
+  /// Dimension d of the result is dimension order[d] of this.
+  Layout permuted(llvm::ArrayRef<int64_t> order) const;
+  /// For reshapes that only add or drop dimensions of extent 1; nothing otherwise.
+  std::optional<Layout> reshaped(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to) const;
+
+  //===--- Queries --------------------------------------------------------===//
+
+  int64_t rank() const { return repeat.size(); }
+  int64_t numWarps() const { return int64_t(1) << warps.size(); }
+  /// Registers of the atom alone.
+  int64_t atomRegisters() const { return int64_t(1) << registers.size(); }
+  int64_t numRegisters() const;
+  /// Extent of the atom along a dimension: a power of two.
+  int64_t atomExtent(int64_t dim) const;
+  /// Covered extent along a dimension, at least the tile's.
+  int64_t extent(int64_t dim) const { return atomExtent(dim) * repeat[dim]; }
+  /// What the atom part of register `reg` contributes, to be combined with the thread's by exclusive or.
+  Coords registerAtom(int64_t reg) const;
+  /// What the repeats of register `reg` add: multiples of the atom's extents.
+  Coords registerRepeat(int64_t reg) const;
+  /// Coordinates of an element.
+  Coords coords(int64_t reg, int64_t lane, int64_t warp) const;
+  /// How many consecutive registers, starting at multiples of that number, hold elements that are
+  /// consecutive along `dim` in every thread: a power of two.
+  int64_t contiguity(int64_t dim) const;
+  /// Bits of the lane (warp) number that do not choose elements.
+  int64_t freeLaneMask() const;
+  int64_t freeWarpMask() const;
+  /// True when no register of the tile of this shape is dead in any thread.
+  bool covers(llvm::ArrayRef<int64_t> shape) const;
+
+  bool operator==(const Layout &other) const;
+  bool operator!=(const Layout &other) const { return !(*this == other); }
+};
+
+} // namespace tilec::tilegpu
+
+#endif // TILEC_TILEGPU_IR_LAYOUT_H

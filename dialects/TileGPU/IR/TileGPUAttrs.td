@@ -1,0 +1,86 @@
+#ifndef TILEC_TILEGPU_ATTRS_TD
+#define TILEC_TILEGPU_ATTRS_TD
+
+include "dialects/TileGPU/IR/TileGPUBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+class TileGPU_Attr<string name, string attrMnemonic> : AttrDef<TileGPU_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def TileGPU_LayoutAttr : TileGPU_Attr<"Layout", "layout"> {
+  let summary = "Which warp, lane and register holds which element of a tile";
+  let description = [{
+    An F₂-linear **atom** followed by mixed-radix **repeats**. The atom's bases say
+    which coordinates the bits of the register, lane and warp number contribute; the
+    contributions are combined by exclusive or. The atom is repeated `repeat[d]` times
+    along dimension `d`, in registers, the last dimension fastest. A zero basis of a
+    lane or warp bit means that its two halves hold the same elements.
+
+    The covered extent may exceed the tile: elements outside are dead. Loads predicate
+    them, reductions replace them by the identity, stores drop them.
+
+    ```mlir
+    // 1×4096 over 4 warps: 8 elements a thread, four times over
+    #tilegpu.layout<register = [[0, 1], [0, 2], [0, 4]],
+                    lane = [[0, 8], [0, 16], [0, 32], [0, 64], [0, 128]],
+                    warp = [[0, 256], [0, 512]], repeat = [1, 4]>
+    ```
+
+    Source: linear layouts over F₂, arXiv 2505.23819; the repeats are ours, since
+    tiles need not be powers of two.
+  }];
+  // Bases are stored flat, `rank` numbers each.
+  let parameters = (ins
+    ArrayRefParameter<"int64_t">:$registers,
+    ArrayRefParameter<"int64_t">:$lanes,
+    ArrayRefParameter<"int64_t">:$warps,
+    ArrayRefParameter<"int64_t">:$repeat);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getRank() const { return getRepeat().size(); }
+  }];
+}
+
+def TileGPU_SharedAttr : TileGPU_Attr<"Shared", "shared"> {
+  let summary = "How a shared-memory tile lies in memory";
+  let description = [{
+    `order` names the dimensions, the contiguous one first. Rows of the contiguous
+    dimension are divided into 16-byte chunks, and chunk `c` of row `r` lies at chunk
+    `c ^ ((r / phase) mod 2^swizzle)`, where `phase = max(1, 128 / row bytes)`: eight
+    neighbouring rows then occupy different banks, which is what `ldmatrix` reads
+    together. With rows of 128, 64 and 32 bytes, swizzle 3, 2 and 1 are the hardware's
+    128-, 64- and 32-byte modes.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$order, "int64_t":$swizzle);
+  let assemblyFormat = "`<` `order` `=` `[` $order `]` `,` `swizzle` `=` $swizzle `>`";
+  let genVerifyDecl = 1;
+}
+
+def TileGPU_TargetAttr : TileGPU_Attr<"Target", "target"> {
+  let summary = "The GPU compiled for: its features and limits";
+  let description = [{
+    Filled from `tilec/compiler/target.py`, the only table. Passes ask for features,
+    `target.has("tma")`, never for version numbers.
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "::mlir::DictionaryAttr":$properties);
+  let assemblyFormat = "`<` $name `,` $properties `>`";
+  let extraClassDeclaration = [{
+    /// True when the target's `features` list names `feature`.
+    bool has(::llvm::StringRef feature) const;
+    /// A numeric limit, for instance "shared_bytes_per_block".
+    int64_t limit(::llvm::StringRef name) const;
+    /// The target of the module around `op`.
+    static TargetAttr of(::mlir::Operation *op);
+  }];
+}
+
+def TileGPU_MmaKind : I32EnumAttr<"MmaKind", "the unit that multiplies", [
+    I32EnumAttrCase<"fma", 0>,
+    I32EnumAttrCase<"mma_sync", 1>]> {
+  let cppNamespace = "::tilec::tilegpu";
+}
+
+#endif // TILEC_TILEGPU_ATTRS_TD

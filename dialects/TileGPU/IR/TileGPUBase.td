@@ -1,0 +1,35 @@
+#ifndef TILEC_TILEGPU_BASE_TD
+#define TILEC_TILEGPU_BASE_TD
+
+include "mlir/IR/OpBase.td"
+
+def TileGPU_Dialect : Dialect {
+  let name = "tilegpu";
+  let cppNamespace = "::tilec::tilegpu";
+  let summary = "Where a tile program lives on a GPU: layouts, shared memory, tensor cores";
+  let description = [{
+    A distributed tile is the same builtin tensor as before with a *layout* as its
+    encoding: which warp, lane and register holds which element. Ops that mean the
+    same under any layout (arith, math, scf, and tile.load, tile.reduce,
+    tile.broadcast …) keep their names; this dialect adds what the hardware needs on
+    top: layout conversions, shared-memory tiles, asynchronous copies, tensor-core
+    products and barriers.
+  }];
+  let dependentDialects = ["::tilec::tile::TileDialect"];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+    void registerTypes();
+    void registerAttributes();
+    /// Kernel attribute: warps of a CTA, an i64.
+    static constexpr ::llvm::StringLiteral kNumWarps = "tilegpu.num_warps";
+    /// Kernel attribute: dynamic shared memory of a CTA in bytes, an i64.
+    static constexpr ::llvm::StringLiteral kSharedBytes = "tilegpu.shared_bytes";
+    /// Op attribute: where its shared memory starts, in bytes from the CTA's base, an i64.
+    static constexpr ::llvm::StringLiteral kSharedOffset = "tilegpu.shared_offset";
+    /// Module attribute: the target, a #tilegpu.target.
+    static constexpr ::llvm::StringLiteral kTarget = "tilegpu.target";
+  }];
+}
+
+#endif // TILEC_TILEGPU_BASE_TD

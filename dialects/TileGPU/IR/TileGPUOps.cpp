@@ -1,0 +1,133 @@
+//===- TileGPUOps.cpp - Types, verifiers and folders of tilegpu -----------===//
+#include "dialects/TileGPU/IR/Layout.h"
+#include "dialects/TileGPU/IR/TileGPUDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tilec::tilegpu;
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/TileGPU/IR/TileGPUTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/TileGPU/IR/TileGPUOps.cpp.inc"
+
+void TileGPUDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/TileGPU/IR/TileGPUTypes.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// SmemType
+//===----------------------------------------------------------------------===//
+
+int64_t SmemType::getElementBytes() const {
+  return llvm::divideCeil(getElementType().getIntOrFloatBitWidth(), 8);
+}
+
+int64_t SmemType::getBytes() const { return ShapedType::getNumElements(getShape()) * getElementBytes(); }
+
+LogicalResult SmemType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
+                               Type elementType, SharedAttr layout) {
+  if (!elementType.isIntOrFloat())
+    return emitError() << "shared tiles hold integers or floats, found " << elementType;
+  if (shape.empty() || layout.getOrder().size() != shape.size())
+    return emitError() << "order must have the tile's rank " << shape.size() << ", found "
+                       << layout.getOrder().size();
+  int64_t rowBytes = shape[layout.getOrder().front()] * llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
+  if (layout.getSwizzle() != 0 && rowBytes % (16 << layout.getSwizzle()) != 0)
+    return emitError() << "swizzle " << layout.getSwizzle() << " needs rows of a multiple of "
+                       << (16 << layout.getSwizzle()) << " bytes, found " << rowBytes;
+  return success();
+}
+
+Type SmemType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  SharedAttr layout;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+      parser.parseType(elementType) || parser.parseComma() || parser.parseAttribute(layout) ||
+      parser.parseGreater())
+    return {};
+  return parser.getChecked<SmemType>(loc, parser.getContext(), shape, elementType, layout);
+}
+
+void SmemType::print(AsmPrinter &printer) const {
+  printer << '<';
+  for (int64_t size : getShape())
+    printer << size << 'x';
+  printer << getElementType() << ", " << getLayout() << '>';
+}
+
+//===----------------------------------------------------------------------===//
+// Verifiers and folders
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A distributed tile's layout must have its rank and cover it.
+LogicalResult verifyLayout(Operation *op, Value tile) {
+  auto type = dyn_cast<RankedTensorType>(tile.getType());
+  if (!type)
+    return success();
+  auto attr = dyn_cast_or_null<LayoutAttr>(type.getEncoding());
+  if (!attr)
+    return op->emitOpError("needs tiles with a layout, found ") << type;
+  if (attr.getRank() != type.getRank())
+    return op->emitOpError("layout must have the tile's rank ") << type.getRank() << ", found " << attr.getRank();
+  Layout layout(attr);
+  for (auto [dim, size] : llvm::enumerate(type.getShape()))
+    if (layout.extent(dim) < size)
+      return op->emitOpError("layout must cover the tile: dimension ")
+             << dim << " has " << size << " elements, the layout covers " << layout.extent(dim);
+  return success();
+}
+
+/// Shape and element type of a tile, wherever it lives.
+std::pair<ArrayRef<int64_t>, Type> shapeAndElement(Type type) {
+  if (auto smem = dyn_cast<SmemType>(type))
+    return {smem.getShape(), smem.getElementType()};
+  auto tensor = cast<RankedTensorType>(type);
+  return {tensor.getShape(), tensor.getElementType()};
+}
+
+LogicalResult verifySameTile(Operation *op, Value source, Value result) {
+  if (shapeAndElement(source.getType()) != shapeAndElement(result.getType()))
+    return op->emitOpError("keeps shape and element type: found ") << source.getType() << " and " << result.getType();
+  return success(succeeded(verifyLayout(op, source)) && succeeded(verifyLayout(op, result)));
+}
+} // namespace
+
+LogicalResult ConvertLayoutOp::verify() { return verifySameTile(*this, getSource(), getResult()); }
+
+OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
+  if (getSource().getType() == getType())
+    return getSource();
+  // A chain of conversions is one conversion.
+  if (auto inner = getSource().getDefiningOp<ConvertLayoutOp>()) {
+    if (inner.getSource().getType() == getType())
+      return inner.getSource();
+    getSourceMutable().assign(inner.getSource());
+    return getResult();
+  }
+  return {};
+}
+
+LogicalResult LocalAllocOp::verify() { return verifySameTile(*this, getSource(), getResult()); }
+
+LogicalResult LocalLoadOp::verify() { return verifySameTile(*this, getSource(), getResult()); }
+
+LogicalResult MmaOp::verify() {
+  auto lhs = shapeAndElement(getLhs().getType()).first, rhs = shapeAndElement(getRhs().getType()).first,
+       acc = shapeAndElement(getAcc().getType()).first;
+  if (lhs.size() != 2 || rhs.size() != 2 || acc.size() != 2 || lhs[1] != rhs[0] || acc[0] != lhs[0] || acc[1] != rhs[1])
+    return emitOpError("shapes must be (M, K), (K, N) and (M, N)");
+  if (getKind() == MmaKind::fma && !isa<SmemType>(getLhs().getType()))
+    return emitOpError("kind fma reads both operands from shared memory");
+  return success(succeeded(verifyLayout(*this, getLhs())) && succeeded(verifyLayout(*this, getAcc())));
+}
