@@ -1,0 +1,111 @@
+//===- Lowering.h - What the lowering's op families share -------*- C++ -*-===//
+//
+// tilegpu to NVVM is one dialect conversion in which a distributed tile becomes one scalar a
+// register (1:N), a tensor view becomes its pointer, dimensions and strides, and a shared-memory
+// tile becomes its address. The scalars are computed with arith, math and scf; upstream
+// conversions take those to LLVM afterwards.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEC_CONVERSION_TILEGPUTONVVM_LOWERING_H
+#define TILEC_CONVERSION_TILEGPUTONVVM_LOWERING_H
+
+#include "dialects/TileGPU/IR/Layout.h"
+#include "dialects/TileGPU/IR/TileGPUDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace tilec::lowering {
+
+/// NVPTX address spaces.
+inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
+
+/// Types on the other side:
+///   tensor<…, #layout>  numRegisters() scalars of the element type
+///   !tile.view          !llvm.ptr<1>, one i64 a dimension, one i64 a stride that is not statically 1
+///   !tile.partition     as its view
+///   !tilegpu.smem       !llvm.ptr<3>
+///   everything else     itself (index stays index until arith goes to LLVM)
+class TileTypeConverter : public mlir::TypeConverter {
+public:
+  TileTypeConverter();
+};
+
+/// A view's converted values, by name.
+struct ViewValues {
+  mlir::Value pointer;
+  llvm::SmallVector<mlir::Value> dims;    ///< i64, every dimension
+  llvm::SmallVector<mlir::Value> strides; ///< i64, in elements; a constant 1 where the stride is statically 1
+};
+ViewValues unpackView(mlir::OpBuilder &builder, mlir::Location loc, tile::ViewType type, mlir::ValueRange values);
+
+//===--- Where a thread stands ----------------------------------------------===//
+
+/// Lane and warp number of this thread, i32.
+struct ThreadId {
+  mlir::Value lane, warp;
+};
+ThreadId threadId(mlir::OpBuilder &builder, mlir::Location loc);
+
+/// The thread's part of its elements' coordinates, i32 a dimension.
+llvm::SmallVector<mlir::Value> threadCoords(mlir::OpBuilder &builder, mlir::Location loc,
+                                            const tilegpu::Layout &layout, ThreadId thread);
+
+/// Coordinates of the element in register `reg`, i32 a dimension.
+llvm::SmallVector<mlir::Value> elementCoords(mlir::OpBuilder &builder, mlir::Location loc,
+                                             const tilegpu::Layout &layout, llvm::ArrayRef<mlir::Value> thread,
+                                             int64_t reg);
+
+/// i1: the element lies inside the tile. Null when it does in every thread.
+mlir::Value isLive(mlir::OpBuilder &builder, mlir::Location loc, const tilegpu::Layout &layout,
+                   llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<mlir::Value> coords, int64_t reg);
+
+/// i1: this thread is the one among those that hold the same elements that has zero in the free
+/// lane and warp bits. Null when no two threads hold the same.
+mlir::Value isOwner(mlir::OpBuilder &builder, mlir::Location loc, const tilegpu::Layout &layout, ThreadId thread);
+
+//===--- Small builders --------------------------------------------------------===//
+
+mlir::Value constantI32(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
+mlir::Value constantI64(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
+/// Zero of a float or integer type.
+mlir::Value zeroOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type);
+/// `lhs && rhs`, where null stands for true.
+mlir::Value andAlso(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lhs, mlir::Value rhs);
+/// The byte address `pointer + bytes`; `bytes` i32 or i64.
+mlir::Value offsetPointer(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value pointer, mlir::Value bytes);
+/// The CTA's dynamic shared memory plus `bytes`, !llvm.ptr<3>.
+mlir::Value sharedMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *inside, int64_t bytes);
+/// kSharedOffset of an op that allocation has placed.
+int64_t sharedOffset(mlir::Operation *op);
+/// Width in memory: i1 takes a byte.
+int64_t bytesOf(mlir::Type elementType);
+
+/// Packs scalars of 8, 16, 32 or 64 bits into `words` of type i32 (little endian), and back.
+llvm::SmallVector<mlir::Value> packWords(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange scalars);
+llvm::SmallVector<mlir::Value> unpackWords(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange words,
+                                           mlir::Type elementType);
+
+/// Emits one PTX instruction with operands `inputs` ("r", "l", "f", "h", "d" by type) and results of
+/// `resultTypes`; `constraints` as in LLVM inline assembly.
+llvm::SmallVector<mlir::Value> inlineAsm(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef text,
+                                         llvm::StringRef constraints, mlir::ValueRange inputs,
+                                         llvm::ArrayRef<mlir::Type> resultTypes, bool sideEffects);
+
+//===--- Op families: one file each ---------------------------------------------===//
+
+using Patterns = mlir::RewritePatternSet;
+void populateKernelPatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateElementwisePatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateShapePatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateMemoryPatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateReducePatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateConvertLayoutPatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateSharedMemoryPatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateMmaPatterns(const TileTypeConverter &types, Patterns &patterns);
+
+} // namespace tilec::lowering
+
+#endif // TILEC_CONVERSION_TILEGPUTONVVM_LOWERING_H
