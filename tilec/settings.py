@@ -1,7 +1,7 @@
 """Every ``TILEC_*`` environment variable, read once into one frozen record.
 
-Nothing else in the package looks at ``os.environ``: a program that changes its environment after
-the first use would otherwise meet a half-changed configuration.
+Nothing else in the package reads such a variable: a program that changes its environment after the
+first use would otherwise meet a half-changed configuration.
 """
 
 from __future__ import annotations

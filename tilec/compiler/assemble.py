@@ -1,0 +1,209 @@
+"""PTX to machine code: nvJitLink in this process, else ptxas, else the driver at load time.
+
+nvJitLink comes with ``pip install`` and needs no process of its own, which makes it two to three
+times faster than ptxas. The driver's own assembler is the last resort: it is as old as the driver,
+and its code is not in our disk cache.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from tilec import settings
+from tilec.compiler.assembler_log import (
+    AssemblerError,
+    Resources,
+    read_errors,
+    read_resources,
+    source_of,
+)
+from tilec.compiler.target import Target
+from tilec.diagnostics import CompileError
+
+PTXAS_DENIED = MappingProxyType(
+    {
+        "12.8.93": "it miscompiled a public kernel",
+        "13.0.88": "it emitted an invalid shared-memory write for a public kernel",
+    }
+)
+"""Releases of ptxas that are used only when chosen by name (``TILEC_ASSEMBLER=ptxas``)."""
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """Machine code and who made it.
+
+    Attributes:
+        cubin: empty when the driver is to assemble the PTX as it loads it.
+        assembler: name and version, for example ``nvJitLink 13.5``.
+        log: the assembler's words.
+        resources: what the kernel uses; None when only the driver will know.
+    """
+
+    cubin: bytes
+    assembler: str
+    log: str
+    resources: Resources | None
+
+
+class Unavailable(Exception):
+    """An assembler is not on this machine; the text says why."""
+
+
+class Refused(Exception):
+    """An assembler ran and refused its input; ``log`` has its words."""
+
+    def __init__(self, assembler: str, log: str) -> None:
+        super().__init__(log)
+        self.assembler = assembler
+        self.log = log
+
+
+def assemble(ptx: str, target: Target, symbol: str, choice: str | None = None) -> Assembled:
+    """Assemble one module.
+
+    Args:
+        ptx: the module's text.
+        target: whose machine code to make.
+        symbol: the kernel whose resources are wanted.
+        choice: ``"auto"``, ``"nvjitlink"``, ``"ptxas"`` or ``"driver"``; the setting by default.
+
+    Raises:
+        CompileError: the assembler refused the text, or there is no assembler.
+    """
+    choice = choice or settings.current().assembler
+    reasons: list[str] = []
+    for name, run in _candidates(choice):
+        try:
+            cubin, assembler, log = run(ptx, target)
+        except Unavailable as missing:
+            reasons.append(f"{name}: {missing}")
+        except Refused as refusal:
+            raise _explain(refusal, ptx) from None
+        else:
+            return Assembled(cubin, assembler, log, read_resources(log, symbol))
+    raise CompileError(
+        f"no assembler for {target.name} ({'; '.join(reasons)})",
+        hint="pip install nvidia-nvjitlink",
+    )
+
+
+_Run = Callable[[str, Target], tuple[bytes, str, str]]
+
+
+def _candidates(choice: str) -> Iterator[tuple[str, _Run]]:
+    if choice in ("auto", "nvjitlink"):
+        yield "nvJitLink", _nvjitlink
+    if choice == "ptxas":
+        yield "ptxas", _ptxas
+    if choice == "auto":
+        yield "ptxas", _trusted_ptxas
+    if choice in ("auto", "driver"):
+        yield "driver", _driver
+
+
+def _nvjitlink(ptx: str, target: Target) -> tuple[bytes, str, str]:
+    version = nvjitlink_version()
+    if version is None:
+        raise Unavailable("its library cannot be loaded")
+    from tilec import _runtime
+
+    name = f"nvJitLink {version}"
+    try:
+        cubin, log = _runtime.nvjitlink_link(ptx.encode(), [f"-arch={target.name}", "-verbose"])
+    except _runtime.NvJitLinkError as error:
+        raise Refused(name, str(error)) from None
+    return cubin, name, log
+
+
+def nvjitlink_version() -> str | None:
+    """Return the version of the nvJitLink library here, or None when there is none."""
+    try:
+        from tilec import _runtime
+
+        return ".".join(map(str, _runtime.nvjitlink_version()))
+    except (ImportError, RuntimeError):
+        return None
+
+
+def _trusted_ptxas(ptx: str, target: Target) -> tuple[bytes, str, str]:
+    _, version = find_ptxas()
+    if version in PTXAS_DENIED:
+        raise Unavailable(f"release {version} is passed over: {PTXAS_DENIED[version]}")
+    return _ptxas(ptx, target)
+
+
+def _ptxas(ptx: str, target: Target) -> tuple[bytes, str, str]:
+    path, version = find_ptxas()
+    name = f"ptxas {version}"
+    with tempfile.TemporaryDirectory(prefix="tilec-ptxas-") as directory:
+        source, output = Path(directory, "kernel.ptx"), Path(directory, "kernel.cubin")
+        source.write_text(ptx)
+        command = [path, f"-arch={target.name}", "-v", "-o", str(output), str(source)]
+        limit_s = settings.current().compile_timeout_s
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            raise Refused(name, f"ptxas error : took longer than {limit_s:g} s") from None
+        log = done.stdout + done.stderr
+        if done.returncode != 0:
+            raise Refused(name, log)
+        return output.read_bytes(), name, log
+
+
+@functools.cache
+def find_ptxas() -> tuple[str, str]:
+    """Return path and version of ptxas: from ``PATH``, else from ``CUDA_HOME`` or ``CUDA_PATH``.
+
+    Raises:
+        Unavailable: there is none.
+    """
+    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    places = [os.environ.get("PATH", ""), *(str(Path(root, "bin")) for root in roots if root)]
+    path = shutil.which("ptxas", path=os.pathsep.join(places))
+    if path is None:
+        raise Unavailable("not on PATH nor in CUDA_HOME")
+    try:
+        told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Unavailable(f"{path} does not run: {error}") from None
+    version = re.search(r"\bV(\d+(?:\.\d+)+)", told.stdout)
+    if told.returncode != 0 or version is None:
+        raise Unavailable(f"{path} does not tell its version")
+    return path, version[1]
+
+
+def _driver(ptx: str, target: Target) -> tuple[bytes, str, str]:
+    """Leave the work to the driver, which assembles PTX as it loads it."""
+    del ptx, target
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        raise Unavailable("no NVIDIA driver") from None
+    return b"", "driver", ""
+
+
+def _explain(refusal: Refused, ptx: str) -> CompileError:
+    """Turn a refusal into an error that shows the PTX line and the Python line it came from."""
+    errors = read_errors(refusal.log) or (AssemblerError(refusal.log.strip() or "no reason given"),)
+    first = errors[0]
+    text = f"{refusal.assembler} refused the generated code: {first.text[:1].lower()}{first.text[1:]}"
+    if first.ptx_line is None:
+        return CompileError(text)
+    lines = ptx.splitlines()
+    shown = lines[first.ptx_line - 1].strip() if first.ptx_line <= len(lines) else ""
+    text += f" (PTX line {first.ptx_line}: `{shown}`)"
+    source = source_of(ptx, first.ptx_line)
+    if source is not None:
+        text += f", from {source[0]}:{source[1]}"
+    return CompileError(text)
