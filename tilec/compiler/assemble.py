@@ -28,7 +28,7 @@ from tilec.compiler.assembler_log import (
     source_of,
 )
 from tilec.compiler.target import Target
-from tilec.diagnostics import CompileError
+from tilec.diagnostics import CompileError, Frame, Note, Span
 
 PTXAS_DENIED = MappingProxyType(
     {
@@ -89,7 +89,7 @@ def assemble(ptx: str, target: Target, symbol: str, choice: str | None = None) -
         except Unavailable as missing:
             reasons.append(f"{name}: {missing}")
         except Refused as refusal:
-            raise _explain(refusal, ptx) from None
+            raise _explain(refusal, ptx, symbol) from None
         else:
             return Assembled(cubin, assembler, log, read_resources(log, symbol))
     raise CompileError(
@@ -193,17 +193,20 @@ def _driver(ptx: str, target: Target) -> tuple[bytes, str, str]:
     return b"", "driver", ""
 
 
-def _explain(refusal: Refused, ptx: str) -> CompileError:
+def _explain(refusal: Refused, ptx: str, symbol: str) -> CompileError:
     """Turn a refusal into an error that shows the PTX line and the Python line it came from."""
     errors = read_errors(refusal.log) or (AssemblerError(refusal.log.strip() or "no reason given"),)
     first = errors[0]
-    text = f"{refusal.assembler} refused the generated code: {first.text[:1].lower()}{first.text[1:]}"
-    if first.ptx_line is None:
-        return CompileError(text)
-    lines = ptx.splitlines()
-    shown = lines[first.ptx_line - 1].strip() if first.ptx_line <= len(lines) else ""
-    text += f" (PTX line {first.ptx_line}: `{shown}`)"
-    source = source_of(ptx, first.ptx_line)
-    if source is not None:
-        text += f", from {source[0]}:{source[1]}"
-    return CompileError(text)
+    reason = first.text[:1].lower() + first.text[1:]
+    frames: list[Frame] = []
+    notes: list[Note] = []
+    if first.ptx_line is not None:
+        lines = ptx.splitlines()
+        shown = lines[first.ptx_line - 1].strip() if first.ptx_line <= len(lines) else ""
+        notes.append(Note(f"line {first.ptx_line} of the PTX is `{shown}`"))
+        source = source_of(ptx, first.ptx_line)
+        if source is not None:
+            frames.append(Frame(Span(*source), symbol))
+    return CompileError(
+        f"{refusal.assembler} refused the generated code: {reason}", frames=frames, notes=notes
+    )

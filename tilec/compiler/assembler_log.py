@@ -18,7 +18,8 @@ _USED = re.compile(r"Used (?P<registers>\d+) registers(?:, used (?P<barriers>\d+
 _SHARED = re.compile(r"(?P<bytes>\d+) bytes smem")
 _NOTE = re.compile(r"\((?P<code>C75\d\d)\)\s*(?P<text>.+)")
 _ERROR = re.compile(
-    r"^ptxas (?:.*?, line (?P<line>\d+); )?(?:error|fatal)\s*: (?P<text>.+)$|^error\s*: (?P<plain>.+)$"
+    r"^ptxas (?:.*?, line (?P<line>\d+); )?(?:error|fatal)\s*: (?P<text>.+)$"
+    r"|^error\s*: (?P<plain>.+)$"
 )
 _AFTERMATH = "Ptx assembly aborted due to errors"
 

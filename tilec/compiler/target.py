@@ -13,12 +13,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 
-from tilec.diagnostics import TilecError
+from tilec.diagnostics import CompileError
 
 KIB = 1024
 
 
-class UnsupportedTargetError(TilecError):
+class UnsupportedTargetError(CompileError):
     """The named target is not in the table."""
 
 
@@ -83,7 +83,7 @@ class Target:
         return {
             "name": self.name,
             "capability": list(self.capability),
-            "ptx_version": self.ptx_version,
+            "ptx": self.ptx_version,
             "features": sorted(self.features),
             "limits": asdict(self.limits),
         }
@@ -166,7 +166,7 @@ FEATURES = MappingProxyType(
         "stmatrix": "8x8 matrices from fragments to shared memory",
         "tcgen05": "fifth-generation tensor cores and tensor memory",
         "tma": "tensor memory accelerator: bulk tensor copies",
-        "tma_multicast": "one bulk tensor copy into every block of a cluster",
+        "tma_multicast": "one bulk tensor copy into every block of a cluster, at full speed",
         "wgmma": "warpgroup matrix multiply",
     }
 )

@@ -1,8 +1,8 @@
-"""The format of one cache file: a header, named sections, one checksum over everything.
+r"""The format of one cache file: a header, named sections, one checksum over everything.
 
 ::
 
-    magic      8 bytes   b"tilec\\0\\r\\n"
+    magic      8 bytes   b"tilec\0\r\n"
     version    u32       FORMAT_VERSION
     header     u32       length of the header
     body       u64       length of the body

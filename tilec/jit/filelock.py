@@ -6,6 +6,7 @@ no lock file per kernel to clean up, a dead process holds nothing, and threads e
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import hashlib
@@ -49,10 +50,10 @@ class FileLock:
 
         Closing alone would not unlock while a forked child still has the descriptor.
         """
-        try:
+        with contextlib.suppress(OSError):
             if self._byte is not None:
                 self._try(fcntl.F_UNLCK, self._byte)
-        finally:
+        with contextlib.suppress(OSError):
             os.close(self._descriptor)
 
     def _try(self, kind: int, byte: int) -> bool:

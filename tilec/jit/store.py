@@ -17,7 +17,7 @@ import stat
 import time
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,7 +109,7 @@ class Store:
         return sorted(found, key=lambda file: -file.used_at)
 
     @contextlib.contextmanager
-    def lock(self, name: str, timeout_s: float) -> Iterator[bool]:
+    def lock(self, name: str, timeout_s: float) -> Generator[bool]:
         """Hold the advisory lock of a name; the value tells whether it is held.
 
         It is not after the timeout, or where locks do not work. Then the caller goes on without:
@@ -141,7 +141,7 @@ class Store:
             )
 
     @contextlib.contextmanager
-    def _open_directory(self, *, create: bool) -> Iterator[int]:
+    def _open_directory(self, *, create: bool) -> Generator[int]:
         """Open the directory for one operation, so that a vanished one is simply made again."""
         if not self.directory.is_absolute():
             raise UnusableError("no home directory is known")

@@ -1,0 +1,1 @@
+"""A `tile` module to machine code; needs no GPU."""

@@ -1,0 +1,224 @@
+"""A `tile` module, phase by phase, to machine code and a launch plan.
+
+The phases down to PTX are C++ (dialects/Pipelines); this file hands them their options, turns their
+diagnostics into exceptions, and has the PTX assembled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from tilec import settings
+from tilec.compiler import containment, dump
+from tilec.compiler.assemble import assemble
+from tilec.compiler.assembler_log import Resources
+from tilec.compiler.build import compiler_build
+from tilec.compiler.target import Target
+from tilec.diagnostics import CompileError, CompilerFault, Frame, Note, Span, TilecWarning
+
+PHASES = ("tile", "tilegpu", "lower", "llvm")
+"""Phases whose text can be kept, in order; ``ptx`` always is."""
+
+_MLIR_DUMP = "see current operation"
+"""How MLIR begins the note that shows an operation: a dump belongs into TILEC_DUMP."""
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """What is asked of the compiler beside the target.
+
+    Attributes:
+        num_warps: the author's hint, or None.
+        num_stages: the author's hint, or None.
+        phases: names of ``PHASES`` whose text is wanted.
+        fault: ``"abort"``, ``"segv"`` or ``"hang"`` fails on purpose inside a pass: for the tests
+            of containment.
+    """
+
+    num_warps: int | None = None
+    num_stages: int | None = None
+    phases: tuple[str, ...] = ()
+    fault: str | None = None
+
+    def to_json(self, target: Target) -> dict[str, Any]:
+        """Return the options as the C++ side takes them."""
+        options: dict[str, Any] = {
+            "target": target.to_json(),
+            "phases": list(self.phases),
+            "num_warps": self.num_warps,
+            "num_stages": self.num_stages,
+        }
+        return {**options, "fault": self.fault} if self.fault else options
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The result of one compilation.
+
+    Attributes:
+        ptx: the text that was assembled.
+        cubin: machine code; empty when the driver is to assemble ``ptx``.
+        plan: the launch plan.
+        phases: text by phase, for the phases asked for.
+        timings_ms: milliseconds by phase.
+        assembler: name and version.
+        assembler_log: its words.
+        resources: what the kernel uses; None when only the driver will know.
+    """
+
+    ptx: str
+    cubin: bytes
+    plan: dict[str, Any]
+    phases: dict[str, str] = field(default_factory=dict[str, str])
+    timings_ms: dict[str, float] = field(default_factory=dict[str, float])
+    assembler: str = ""
+    assembler_log: str = ""
+    resources: Resources | None = None
+
+    @property
+    def plan_json(self) -> str:
+        """Return the launch plan as text."""
+        return json.dumps(self.plan, sort_keys=True)
+
+    def metadata(self) -> dict[str, Any]:
+        """Return what is worth keeping beside the machine code, as JSON values."""
+        return {
+            "assembler": self.assembler,
+            "resources": self.resources.to_json() if self.resources else None,
+            "timings_ms": self.timings_ms,
+        }
+
+
+def compile_module(
+    bytecode: bytes, target: Target, options: CompileOptions | None = None
+) -> Compiled:
+    """Compile a module that holds one ``tile.kernel``.
+
+    Args:
+        bytecode: the module as MLIR bytecode.
+        target: whose machine code to make.
+        options: hints, and which phases to keep the text of.
+
+    Raises:
+        CompileError: the kernel is refused; the error shows where and why.
+        CompilerFault: the compiler itself failed; the error names a reproducer.
+    """
+    options = options or CompileOptions()
+    dump_dir = settings.current().dump_dir
+    if dump_dir is not None:
+        options = CompileOptions(options.num_warps, options.num_stages, PHASES, options.fault)
+    lowered = _lower(bytecode, target, options)
+    plan = cast("dict[str, Any]", lowered["plan"])
+    start = time.perf_counter()
+    assembled = assemble(lowered["ptx"], target, str(plan["symbol"]))
+    assemble_ms = 1e3 * (time.perf_counter() - start)
+    compiled = Compiled(
+        ptx=lowered["ptx"],
+        cubin=assembled.cubin,
+        plan=plan,
+        phases=dict(lowered["phases"]),
+        timings_ms={**lowered["timings_ms"], "assemble": assemble_ms},
+        assembler=assembled.assembler,
+        assembler_log=assembled.log,
+        resources=assembled.resources,
+    )
+    if dump_dir is not None:
+        _dump(dump_dir, bytecode, target, options, compiled)
+    return compiled
+
+
+def ir_key(bytecode: bytes, target: Target, options: CompileOptions | None = None) -> str:
+    """Return the cache key of a module: its canonical form, the target, hints and this build.
+
+    Raises:
+        CompilerFault: the module cannot be brought into canonical form.
+    """
+    options = options or CompileOptions()
+    try:
+        canonical = containment.extension().ir_key(bytecode)
+    except ValueError as error:
+        containment.note_fault()
+        raise _fault(str(error), "key", bytecode, target, options) from None
+    hints = [target.name, options.num_warps, options.num_stages, compiler_build()]
+    return hashlib.sha256(json.dumps([canonical, *hints]).encode()).hexdigest()
+
+
+def module_text(bytecode: bytes, *, locations: bool = False) -> str:
+    """Return the textual form of a module."""
+    return containment.extension().print_module(bytecode, locations)
+
+
+def _lower(bytecode: bytes, target: Target, options: CompileOptions) -> dict[str, Any]:
+    """Run the C++ phases; return their result or raise what they found."""
+    result = containment.run_compiler(bytecode, json.dumps(options.to_json(target)))
+    diagnostics = cast("list[dict[str, Any]]", result.get("diagnostics", []))
+    if result["status"] == "fault":
+        raise _fault(result["message"], result["phase"], bytecode, target, options)
+    if result["status"] == "error":
+        raise _refusal(diagnostics, str(result["phase"]))
+    for diagnostic in diagnostics:
+        if diagnostic["severity"] == "warning":
+            warnings.warn(_with_place(diagnostic), TilecWarning, stacklevel=4)
+    return result
+
+
+def _fault(
+    message: str, phase: str, bytecode: bytes, target: Target, options: CompileOptions
+) -> CompilerFault:
+    text = f"the compiler failed in phase {phase}: {message}"
+    path = dump.write_reproducer(bytecode, text, options.to_json(target))
+    return CompilerFault(text, str(path) if path else None)
+
+
+def _refusal(diagnostics: Sequence[Mapping[str, Any]], phase: str) -> CompileError:
+    errors = [d for d in diagnostics if d["severity"] == "error"]
+    if not errors:
+        return CompileError(f"phase {phase} failed without saying why")
+    notes = [
+        Note(str(d["message"]), frames[0].span if (frames := _frames(d)) else None)
+        for d in diagnostics
+        if d["severity"] == "note" and not str(d["message"]).startswith(_MLIR_DUMP)
+    ]
+    return CompileError(str(errors[0]["message"]), frames=_frames(errors[0]), notes=notes)
+
+
+def _frames(diagnostic: Mapping[str, Any]) -> list[Frame]:
+    """Return the known places of a diagnostic, innermost first."""
+    return [
+        Frame(
+            Span(str(place["file"]), int(place["line"]), int(place["column"])),
+            str(place.get("name", "kernel")),
+        )
+        for place in diagnostic["locations"]
+        if place["line"] > 0
+    ]
+
+
+def _with_place(diagnostic: Mapping[str, Any]) -> str:
+    frames = _frames(diagnostic)
+    message = str(diagnostic["message"])
+    return f"{message} ({frames[0].span})" if frames else message
+
+
+def _dump(
+    directory: Path, bytecode: bytes, target: Target, options: CompileOptions, compiled: Compiled
+) -> None:
+    texts = {"traced": module_text(bytecode), **compiled.phases}
+    dump.write_phases(
+        directory,
+        f"{compiled.plan['symbol']}-{target.name}-{hashlib.sha256(bytecode).hexdigest()[:8]}",
+        {phase: texts[phase] for phase in ("traced", *PHASES) if phase in texts},
+        options.to_json(target),
+        {"ptx": compiled.ptx.encode(), "cubin": compiled.cubin, "json": _pretty(compiled)},
+    )
+
+
+def _pretty(compiled: Compiled) -> bytes:
+    return json.dumps({"plan": compiled.plan, **compiled.metadata()}, indent=2).encode()

@@ -1,0 +1,1 @@
+"""Kernels compiled when they are first launched, and the cache that spares the compilation."""
