@@ -34,6 +34,7 @@ class Settings:
             (``TILEC_COMPILE_TIMEOUT``).
         containment: ``"auto"`` compiles in this process until a compiler fault, then in a worker;
             ``"worker"`` always in a worker; ``"process"`` always here (``TILEC_CONTAINMENT``).
+        sanitize: the CPU executor looks for races and other misuse (``TILEC_SANITIZE``).
     """
 
     cache: str = "on"
@@ -43,6 +44,7 @@ class Settings:
     assembler: str = "auto"
     compile_timeout_s: float = 300.0
     containment: str = "auto"
+    sanitize: bool = False
 
 
 def from_environment(environment: Mapping[str, str]) -> Settings:
@@ -75,6 +77,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         containment=read(
             "TILEC_CONTAINMENT", _choice("auto", "worker", "process"), default.containment
         ),
+        sanitize=read("TILEC_SANITIZE", _choice("0", "1"), "0") == "1",
     )
 
 

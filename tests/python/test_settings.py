@@ -20,6 +20,7 @@ def test_settings_every_variable_is_read():
             "TILEC_ASSEMBLER": "ptxas",
             "TILEC_COMPILE_TIMEOUT": "2.5",
             "TILEC_CONTAINMENT": "worker",
+            "TILEC_SANITIZE": "1",
         }
     )
     assert found == Settings(
@@ -30,6 +31,7 @@ def test_settings_every_variable_is_read():
         assembler="ptxas",
         compile_timeout_s=2.5,
         containment="worker",
+        sanitize=True,
     )
 
 
