@@ -1,0 +1,300 @@
+//===- checks.cpp - What must hold before a kernel may run -----------------===//
+
+#include "checks.h"
+
+#include "errors.h"
+#include "overlap.h"
+
+#include <limits>
+
+using namespace tilec::runtime;
+
+namespace {
+
+constexpr int64_t maxGridX = std::numeric_limits<int32_t>::max();
+constexpr int64_t maxGridYZ = 65535;
+
+std::string tupleText(const int64_t *values, int count) {
+  std::string text = "(";
+  for (int k = 0; k < count; ++k)
+    text += (k ? ", " : "") + std::to_string(values[k]);
+  return text + (count == 1 ? ",)" : ")");
+}
+
+std::string deviceText(int device) {
+  return device == hostDevice ? "host memory"
+                              : "cuda:" + std::to_string(device);
+}
+
+class LaunchChecker {
+public:
+  LaunchChecker(const KernelSignature &signature, Frame &frame)
+      : signature(signature), frame(frame) {}
+
+  void run() {
+    checkDevices();
+    checkStreams();
+    if (!checkTileGrids())
+      readExplicitGrid();
+    checkWrites();
+  }
+
+private:
+  std::string name(size_t array) const {
+    return nameOfArray(signature, frame, array);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Devices and streams
+  //===--------------------------------------------------------------------===//
+
+  void checkDevices() {
+    if (frame.arrays.empty())
+      raiseLaunchError(signature.kernelName +
+                       " was launched without an array, expected at least one: "
+                       "the arrays decide where it runs");
+    size_t decider = 0;
+    for (size_t k = 0; k < frame.arrays.size(); ++k) {
+      int device = frame.arrays[k].device;
+      if (device == noDevice)
+        raiseLaunchError("argument " + name(k) +
+                             " is a description without memory, expected an "
+                             "array",
+                         "descriptions are for compiling: " +
+                             signature.kernelName + ".compile(...)");
+      if (device == anyDevice)
+        continue;
+      if (frame.device == anyDevice) {
+        frame.device = device;
+        decider = k;
+      } else if (device != frame.device) {
+        raiseMixedDevices(decider, k);
+      }
+    }
+    if (frame.device == anyDevice)
+      frame.device = 0; // nothing but empty arrays
+  }
+
+  [[noreturn]] void raiseMixedDevices(size_t a, size_t b) {
+    int deviceA = frame.arrays[a].device;
+    int deviceB = frame.arrays[b].device;
+    bool mixed = deviceA == hostDevice || deviceB == hostDevice;
+    raiseLaunchError(
+        "arguments are on different devices: " + name(a) + " is in " +
+            deviceText(deviceA) + ", " + name(b) + " is in " +
+            deviceText(deviceB),
+        mixed ? "move " + name(deviceA == hostDevice ? a : b) +
+                    " to the GPU, or all arguments to the host"
+              : "copy one of them to the other's device");
+  }
+
+  /// Work goes to the current stream of the arrays' library. Arrays of two
+  /// libraries whose streams differ have no common order of their own.
+  void checkStreams() {
+    if (frame.request.hasStream) {
+      frame.stream = frame.request.stream;
+      return;
+    }
+    const ArrayView *decider = nullptr;
+    for (size_t k = 0; k < frame.arrays.size(); ++k) {
+      const ArrayView &view = frame.arrays[k];
+      if (!view.hasStream)
+        continue;
+      if (!decider)
+        decider = &view;
+      else if (canonical(view.stream) != canonical(decider->stream))
+        raiseLaunchError(
+            "arguments belong to different streams: " +
+                name(static_cast<size_t>(decider - frame.arrays.data())) +
+                " to " + std::to_string(decider->stream) + ", " + name(k) +
+                " to " + std::to_string(view.stream),
+            "make one stream current in both libraries, or pass stream=");
+    }
+    frame.stream = decider ? decider->stream : 0;
+  }
+
+  static uintptr_t canonical(uintptr_t stream) {
+    return stream == 0 ? driver::legacyStream : stream;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The grid
+  //===--------------------------------------------------------------------===//
+
+  bool checkTileGrids() {
+    const ArrayView *first = nullptr;
+    for (size_t k = 0; k < frame.arrays.size(); ++k) {
+      const ArrayView &view = frame.arrays[k];
+      if (view.access != Access::exclusive)
+        continue;
+      if (!first)
+        first = &view;
+      else if (!sameGrid(*first, view))
+        raiseLaunchError(
+            "partitions have different tile grids: " +
+                name(static_cast<size_t>(first - frame.arrays.data())) +
+                " has " + gridText(*first) + ", " + name(k) + " has " +
+                gridText(view),
+            "every program owns one tile of each partition");
+    }
+    if (!first)
+      return false;
+    if (frame.gridObject && frame.gridObject != Py_None)
+      raiseLaunchError("grid= was given to a launch with a partition, whose "
+                       "tile grid is the grid",
+                       "leave grid= out");
+    frame.tiled = true;
+    setPrograms(first->grid, first->rank);
+    return true;
+  }
+
+  static bool sameGrid(const ArrayView &a, const ArrayView &b) {
+    if (a.rank != b.rank)
+      return false;
+    for (int dim = 0; dim < a.rank; ++dim)
+      if (a.grid[dim] != b.grid[dim])
+        return false;
+    return true;
+  }
+
+  static std::string gridText(const ArrayView &view) {
+    return tupleText(view.grid, view.rank) + " tiles of " +
+           tupleText(view.tile, view.rank);
+  }
+
+  void setPrograms(const int64_t *extents, int rank) {
+    __int128 programs = 1;
+    for (int dim = 0; dim < rank; ++dim)
+      if (extents[dim] == 0)
+        programs = 0;
+    for (int dim = 0; dim < rank && programs != 0; ++dim) {
+      programs *= extents[dim];
+      if (programs > std::numeric_limits<int64_t>::max())
+        programs = std::numeric_limits<int64_t>::max();
+    }
+    frame.programs = static_cast<int64_t>(programs);
+    if (frame.programs > maxGridX)
+      raiseLaunchError("the tile grid " + tupleText(extents, rank) + " has " +
+                           std::to_string(frame.programs) +
+                           " programs, expected at most 2147483647",
+                       "use larger tiles");
+    frame.grid[0] = static_cast<unsigned>(frame.programs);
+  }
+
+  void readExplicitGrid() {
+    PyObject *object = frame.gridObject;
+    if (!object || object == Py_None)
+      raiseLaunchError(signature.kernelName +
+                           " was launched without a partition and without "
+                           "grid=, expected one of them",
+                       "wrap the output in tl.partition(array, tile_shape)");
+    Ref tuple = PyLong_Check(object)
+                    ? Ref::steal(PyTuple_Pack(1, object))
+                    : Ref::steal(PySequence_Tuple(object));
+    Py_ssize_t rank = PyTuple_GET_SIZE(tuple.get());
+    frame.programs = 1;
+    bool valid = rank >= 1 && rank <= 3;
+    for (Py_ssize_t dim = 0; valid && dim < rank; ++dim) {
+      long long extent = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple.get(), dim));
+      if (extent == -1 && PyErr_Occurred())
+        PyErr_Clear();
+      valid = extent >= 0 && extent <= (dim == 0 ? maxGridX : maxGridYZ);
+      if (!valid)
+        break;
+      frame.grid[dim] = static_cast<unsigned>(extent);
+      frame.programs *= extent;
+    }
+    if (!valid)
+      raiseLaunchError("grid= is " + describe(object) +
+                       ", expected one to three integers: at most 2147483647, "
+                       "65535 and 65535");
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Writes
+  //===--------------------------------------------------------------------===//
+
+  void checkWrites() {
+    for (size_t k = 0; k < frame.arrays.size(); ++k) {
+      const ArrayView &written = frame.arrays[k];
+      if (!written.writable())
+        continue;
+      if (written.readOnly)
+        raiseLaunchError("argument " + name(k) +
+                         " is a read-only array, expected a writable one");
+      checkSelf(k);
+      for (size_t other = 0; other < frame.arrays.size(); ++other) {
+        // A pair of written arrays is looked at once.
+        bool again = other < k && frame.arrays[other].writable();
+        if (other != k && !again)
+          checkPair(k, other);
+      }
+    }
+  }
+
+  struct ByteStrides {
+    explicit ByteStrides(const ArrayView &view) {
+      int64_t bytes = bytesOf(view.dtype);
+      for (int dim = 0; dim < view.rank; ++dim)
+        values[dim] = view.strides[dim] * bytes;
+      footprint = {view.pointer, view.rank, bytesOf(view.dtype), view.shape,
+                   values};
+    }
+    ByteStrides(const ByteStrides &) = delete;
+    int64_t values[maxRank];
+    Footprint footprint;
+  };
+
+  void checkSelf(size_t k) {
+    const ArrayView &view = frame.arrays[k];
+    if (view.access == Access::unchecked || view.empty())
+      return;
+    ByteStrides strides(view);
+    if (selfOverlap(strides.footprint) == Overlap::none)
+      return;
+    raiseLaunchError("argument " + name(k) +
+                         " is written, but its own elements overlap: shape " +
+                         tupleText(view.shape, view.rank) + ", strides " +
+                         tupleText(view.strides, view.rank),
+                     "write to an array of its own and copy or reduce it");
+  }
+
+  void checkPair(size_t k, size_t other) {
+    const ArrayView &a = frame.arrays[k];
+    const ArrayView &b = frame.arrays[other];
+    if (a.high <= b.low || b.high <= a.low || a.empty() || b.empty())
+      return;
+    bool trusted = (a.access == Access::unchecked && b.writable()) ||
+                   b.access == Access::unchecked;
+    if (trusted)
+      return;
+    ByteStrides first(a), second(b);
+    Overlap found = overlap(first.footprint, second.footprint);
+    if (found == Overlap::none)
+      return;
+    std::string verb = found == Overlap::some
+                           ? " shares memory with argument "
+                           : " cannot be proved disjoint from argument ";
+    raiseLaunchError(
+        "argument " + name(k) + " is written, but" + verb + name(other) +
+            ", expected disjoint arrays",
+        b.writable() ? "give each output memory of its own"
+                     : "to work in place, read the output itself: " +
+                           name(k) + ".load(), and do not pass " +
+                           name(other));
+  }
+
+  const KernelSignature &signature;
+  Frame &frame;
+};
+
+} // namespace
+
+void tilec::runtime::checkLaunch(const KernelSignature &signature,
+                                 Frame &frame) {
+  LaunchChecker(signature, frame).run();
+  frame.key[0] =
+      makeWord(KeyTag::device, frame.device == hostDevice
+                                   ? hostKey
+                                   : static_cast<uint64_t>(frame.device));
+}

@@ -1,0 +1,20 @@
+//===- checks.h - What must hold before a kernel may run -------------------===//
+
+#pragma once
+
+#include "arguments.h"
+
+namespace tilec::runtime {
+
+/// Checks a bound frame and completes it: device, stream, grid and program
+/// count. Raises LaunchError, naming the argument, what was expected and found.
+///
+/// - all arrays are on one device;
+/// - all partitions have the same tile grid, or grid= is given when there is
+///   none, within the limits of the hardware;
+/// - every argument that may be written is writable, disjoint from every other
+///   argument, and does not overlap itself. tl.unchecked arrays may overlap
+///   what is written, but not what is read: reads are moved across writes.
+void checkLaunch(const KernelSignature &signature, Frame &frame);
+
+} // namespace tilec::runtime

@@ -1,0 +1,85 @@
+//===- driver.h - The CUDA driver, loaded at first use ---------------------===//
+
+#pragma once
+
+#include "driver_api.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilec::runtime {
+
+/// One GPU, with its primary context retained for the life of the process.
+struct DeviceState {
+  driver::Device handle = 0;
+  driver::Context context = nullptr;
+};
+
+/// The functions of libcuda.so.1 (driver_symbols.def) and the devices in use.
+/// Nothing touches the driver before the first call of get().
+class Driver {
+public:
+  /// The loaded and initialised driver. Raises DriverError when there is none,
+  /// when it is too old, and in a child forked after initialisation.
+  static Driver &get() {
+    if (state == State::ready)
+      return *instance;
+    return load();
+  }
+
+  /// Loads another library instead of libcuda.so.1: a hook for tests, which
+  /// bring a driver that records what it is told. Takes effect only before the
+  /// driver is loaded; returns whether it did.
+  static bool setLibraryPath(const std::string &path);
+
+  /// The device with this ordinal; retains its primary context at first use.
+  DeviceState &device(int ordinal);
+
+  int attribute(int ordinal, driver::DeviceAttribute which);
+
+  /// The ordinal of the device that owns an address, or -1.
+  int deviceOf(uint64_t pointer);
+
+  /// "CUDA_ERROR_INVALID_VALUE (invalid argument)".
+  std::string nameOf(driver::Result result);
+
+  using Result = driver::Result;
+  using Device = driver::Device;
+  using Context = driver::Context;
+  using Stream = driver::Stream;
+  using Library = driver::Library;
+  using Kernel = driver::Kernel;
+  using Function = driver::Function;
+  using LaunchConfig = driver::LaunchConfig;
+
+#define SYMBOL(member, since, ...) std::add_pointer_t<__VA_ARGS__> member = nullptr;
+#include "driver_symbols.def"
+
+private:
+  enum class State { unloaded, ready, forked };
+  static Driver &load();
+  static void markForkedChild();
+  void resolve(void *library);
+
+  static State state;
+  static Driver *instance;
+  static std::string libraryPath;
+  std::vector<std::unique_ptr<DeviceState>> devices;
+};
+
+/// Makes a device's primary context current on this thread and restores what
+/// was current before.
+class CurrentContext {
+public:
+  CurrentContext(Driver &driver, driver::Context wanted);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext &) = delete;
+
+private:
+  Driver &driver;
+  bool pushed = false;
+};
+
+} // namespace tilec::runtime

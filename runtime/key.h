@@ -1,0 +1,63 @@
+//===- key.h - The packed facts that select a variant ----------------------===//
+//
+// A launch is looked up by a sequence of 64-bit words, one per argument in
+// depth-first order, after one for the device. A word holds exactly the facts
+// of its specification (tilec/trace/signature.py), so a variant made from the
+// decoded words is right for every launch that has the same words. The
+// sequence needs no separators: each word says what follows it.
+//
+//   array    1 | dtype:5 rank:4 access:2 align:3 wide:1 | 8 × dimension:6
+//            (then, of a partition, one word per tile extent)
+//   others   0 | tag:7 | payload:56
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "array.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tilec::runtime {
+
+enum class KeyTag : uint8_t {
+  device,   // payload: the ordinal, or hostKey / noDeviceKey
+  scalar,   // payload: the dtype
+  constant, // payload: the number of the interned constant
+  sequence, // payload: the number of items that follow
+};
+
+constexpr uint64_t arrayBit = uint64_t(1) << 63;
+constexpr int tagShift = 56;
+constexpr uint64_t payloadMask = (uint64_t(1) << tagShift) - 1;
+constexpr uint64_t hostKey = 0xFFFF;
+
+constexpr uint64_t makeWord(KeyTag tag, uint64_t payload) {
+  return static_cast<uint64_t>(tag) << tagShift | payload;
+}
+
+uint64_t packArray(const ArrayView &view);
+
+/// The facts of one dimension, decoded.
+struct DimensionFacts {
+  bool unitStride;
+  int divisible;        // 1 … 16
+  int strideAlignBytes; // 1 … 128
+};
+
+/// The facts of an array word, decoded.
+struct ArrayFacts {
+  DType dtype;
+  int rank;
+  Access access;
+  int alignBytes;
+  int indexBits;
+  DimensionFacts dimensions[maxRank];
+};
+
+ArrayFacts unpackArray(uint64_t word);
+
+uint64_t hashWords(const uint64_t *words, size_t count);
+
+} // namespace tilec::runtime

@@ -1,0 +1,98 @@
+//===- launch.cpp - Handing a kernel to the driver -------------------------===//
+
+#include "launch.h"
+
+#include "errors.h"
+
+using namespace tilec::runtime;
+
+namespace {
+
+/// One 8-byte cell per kernel parameter, and the pointers to them.
+struct ParameterArena {
+  InlineVector<uint64_t, 96> cells;
+  InlineVector<void *, 96> pointers;
+};
+
+void fillParameters(const LaunchPlan &plan, const KernelSignature &signature,
+                    const Frame &frame, ParameterArena &arena) {
+  using Kind = LaunchPlan::ParameterKind;
+  for (const LaunchPlan::Parameter &parameter : plan.parameters) {
+    const FlatArgument &flat = frame.flat[parameter.argument];
+    uint64_t &cell = arena.cells.grow();
+    switch (parameter.kind) {
+    case Kind::pointer:
+      cell = frame.arrays[flat.index].pointer;
+      break;
+    case Kind::shape:
+      cell = static_cast<uint64_t>(
+          frame.arrays[flat.index].shape[parameter.dim]);
+      break;
+    case Kind::stride:
+      cell = static_cast<uint64_t>(
+          frame.arrays[flat.index].strides[parameter.dim]);
+      break;
+    case Kind::scalar:
+      try {
+        storeScalar(frame.scalars[flat.index], parameter.dtype, cell);
+      } catch (const ArgumentProblem &problem) {
+        raiseLaunchError("argument " +
+                         nameOfArgument(signature, frame, parameter.argument) +
+                         " " + problem.message);
+      }
+      break;
+    }
+  }
+  // Only now: the cells may have moved while they were filled.
+  for (uint64_t &cell : arena.cells)
+    arena.pointers.push(&cell);
+}
+
+std::string launchText(const LaunchPlan &plan, const Frame &frame) {
+  return "launching " + plan.symbol + " with grid (" +
+         std::to_string(frame.grid[0]) + ", " + std::to_string(frame.grid[1]) +
+         ", " + std::to_string(frame.grid[2]) + ") of " +
+         std::to_string(plan.threads) + " threads on cuda:" +
+         std::to_string(frame.device);
+}
+
+} // namespace
+
+void tilec::runtime::launch(Variant &variant, const KernelSignature &signature,
+                            Frame &frame) {
+  const LaunchPlan &plan = variant.plan;
+  ParameterArena arena;
+  fillParameters(plan, signature, frame, arena);
+
+  Driver &driver = Driver::get();
+  DeviceState &device = driver.device(frame.device);
+  CurrentContext current(driver, device.context);
+  driver::Function function = variant.functionOn(driver, frame.device);
+
+  driver::LaunchAttribute attribute{};
+  driver::LaunchConfig config{};
+  config.gridX = frame.grid[0];
+  config.gridY = frame.grid[1];
+  config.gridZ = frame.grid[2];
+  config.blockX = plan.threads;
+  config.blockY = config.blockZ = 1;
+  config.sharedBytes = plan.sharedBytes;
+  config.stream = reinterpret_cast<driver::Stream>(frame.stream);
+  if (plan.hasCluster()) {
+    attribute.id = driver::attributeClusterDimension;
+    attribute.value.cluster = {plan.cluster[0], plan.cluster[1],
+                               plan.cluster[2]};
+    config.attributes = &attribute;
+    config.attributeCount = 1;
+  }
+
+  driver::Result result;
+  // A full launch queue blocks here, perhaps behind a host callback that needs
+  // the GIL.
+  Py_BEGIN_ALLOW_THREADS;
+  result = driver.LaunchKernelEx(&config, function, arena.pointers.data(),
+                                 nullptr);
+  Py_END_ALLOW_THREADS;
+  if (result != driver::success)
+    raiseDriverCallError(result, "cuLaunchKernelEx", launchText(plan, frame));
+}

@@ -1,0 +1,279 @@
+//===- launcher.cpp - The call from Python ---------------------------------===//
+
+#include "launcher.h"
+
+#include "arguments.h"
+#include "checks.h"
+#include "errors.h"
+#include "launch.h"
+#include "specification.h"
+#include "variant_table.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <structmember.h>
+
+using namespace tilec::runtime;
+
+namespace {
+
+struct LauncherState {
+  KernelSignature signature;
+  VariantTable variants;
+};
+
+struct LauncherObject {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  LauncherState *state;
+};
+
+LauncherState &stateOf(PyObject *self) {
+  LauncherState *state = reinterpret_cast<LauncherObject *>(self)->state;
+  if (!state) {
+    PyErr_SetString(PyExc_RuntimeError, "Launcher.__init__ was not called");
+    throw ErrorSet{};
+  }
+  return *state;
+}
+
+//===----------------------------------------------------------------------===//
+// The miss and the CPU
+//===----------------------------------------------------------------------===//
+
+Ref deviceObject(int device) {
+  return device < 0 ? Ref::share(Py_None)
+                    : Ref::steal(PyLong_FromLong(device));
+}
+
+/// Asks Python for the variant of this key and remembers it.
+Ref resolve(PyObject *self, LauncherState &state, Frame &frame) {
+  Ref specs = specificationOf(state.signature, frame);
+  Ref device = deviceObject(frame.device);
+  Ref answer = Ref::steal(PyObject_CallMethod(self, "_resolve", "OO",
+                                              specs.get(), device.get()));
+  PyObject *target = nullptr;
+  PyObject *guards = nullptr;
+  if (!PyArg_ParseTuple(answer.get(), "OO", &target, &guards))
+    throw ErrorSet{};
+  Variant *variant = variantIn(target);
+  if (variant)
+    variant->plan.checkAgainst(frame);
+  if (!variant != (frame.device == hostDevice)) {
+    PyErr_SetString(PyExc_TypeError, "_resolve returned the wrong target");
+    throw ErrorSet{};
+  }
+  state.variants.insert(frame.key.data(), frame.key.size(),
+                        {Ref::share(target), parseGuards(guards)});
+  return Ref::share(target);
+}
+
+Ref extentsTuple(const int64_t *values, int rank) {
+  Ref tuple = Ref::steal(PyTuple_New(rank));
+  for (int dim = 0; dim < rank; ++dim)
+    PyTuple_SET_ITEM(tuple.get(), dim,
+                     Ref::steal(PyLong_FromLongLong(values[dim])).release());
+  return tuple;
+}
+
+/// A host array as the numpy array that the CPU executor works on.
+Ref hostArray(PyObject *object, const ArrayView &view) {
+  static PyObject *function =
+      importAttribute("tilec.arrays.host", "as_numpy").release();
+  Ref shape = extentsTuple(view.shape, view.rank);
+  Ref strides = extentsTuple(view.strides, view.rank);
+  return Ref::steal(PyObject_CallFunction(
+      function, "OKOOsO", object, static_cast<unsigned long long>(view.pointer),
+      shape.get(), strides.get(), nameOf(view.dtype),
+      view.readOnly ? Py_True : Py_False));
+}
+
+void runOnHost(PyObject *program, const Frame &frame) {
+  Ref arguments = Ref::steal(PyList_New(0));
+  for (const FlatArgument &flat : frame.flat) {
+    Ref value = flat.isArray ? hostArray(flat.object, frame.arrays[flat.index])
+                             : Ref::share(flat.object);
+    check(PyList_Append(arguments.get(), value.get()));
+  }
+  Ref grid = frame.tiled ? Ref::share(Py_None)
+                         : Ref::steal(Py_BuildValue("(III)", frame.grid[0],
+                                                    frame.grid[1],
+                                                    frame.grid[2]));
+  Ref result = Ref::steal(PyObject_CallFunctionObjArgs(
+      program, arguments.get(), grid.get(), nullptr));
+}
+
+//===----------------------------------------------------------------------===//
+// The call
+//===----------------------------------------------------------------------===//
+
+void callLauncher(PyObject *self, PyObject *const *args, size_t nargsf,
+                  PyObject *kwnames) {
+  LauncherState &state = stateOf(self);
+  Frame frame;
+  bindArguments(state.signature, args, nargsf, kwnames, frame);
+  checkLaunch(state.signature, frame);
+  if (frame.programs == 0)
+    return;
+  Ref target = state.variants.find(frame.key.data(), frame.key.size());
+  if (!target)
+    target = resolve(self, state, frame);
+  if (Variant *variant = variantIn(target.get()))
+    launch(*variant, state.signature, frame);
+  else
+    runOnHost(target.get(), frame);
+}
+
+PyObject *vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
+                     PyObject *kwnames) {
+  try {
+    callLauncher(self, args, nargsf, kwnames);
+    Py_RETURN_NONE;
+  } catch (const ErrorSet &) {
+    return nullptr;
+  } catch (const std::bad_alloc &) {
+    return PyErr_NoMemory();
+  }
+}
+
+PyObject *specialize(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                     PyObject *kwnames) {
+  try {
+    LauncherState &state = stateOf(self);
+    Frame frame;
+    bindArguments(state.signature, args, static_cast<size_t>(count), kwnames,
+                  frame);
+    int device = noDevice;
+    for (const ArrayView &view : frame.arrays)
+      device = std::max(device, view.device);
+    Ref specs = specificationOf(state.signature, frame);
+    Ref deviceRef = deviceObject(device);
+    return PyTuple_Pack(2, specs.get(), deviceRef.get());
+  } catch (const ErrorSet &) {
+    return nullptr;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The Python type
+//===----------------------------------------------------------------------===//
+
+Parameter parseParameter(PyObject *item) {
+  PyObject *name = nullptr;
+  int constant = 0;
+  int keywordOnly = 0;
+  PyObject *defaultValue = nullptr;
+  if (!PyArg_ParseTuple(item, "Upp|O", &name, &constant, &keywordOnly,
+                        &defaultValue))
+    throw ErrorSet{};
+  Py_INCREF(name);
+  PyUnicode_InternInPlace(&name);
+  Parameter parameter;
+  parameter.name = Ref::steal(name);
+  parameter.constant = constant != 0;
+  parameter.keywordOnly = keywordOnly != 0;
+  parameter.defaultValue = Ref::share(defaultValue);
+  return parameter;
+}
+
+int initialize(PyObject *object, PyObject *args, PyObject *kwargs) {
+  static const char *names[] = {"name", "parameters", nullptr};
+  auto *self = reinterpret_cast<LauncherObject *>(object);
+  const char *name = nullptr;
+  PyObject *parameters = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO",
+                                   const_cast<char **>(names), &name,
+                                   &parameters))
+    return -1;
+  try {
+    auto state = std::make_unique<LauncherState>();
+    KernelSignature &signature = state->signature;
+    signature.kernelName = name;
+    Ref items = Ref::steal(PySequence_Tuple(parameters));
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(items.get()); ++k) {
+      signature.parameters.push_back(
+          parseParameter(PyTuple_GET_ITEM(items.get(), k)));
+      signature.positionalCount += !signature.parameters.back().keywordOnly;
+    }
+    delete std::exchange(self->state, state.release());
+    self->vectorcall = vectorcall;
+    return 0;
+  } catch (const ErrorSet &) {
+    return -1;
+  }
+}
+
+/// Python before 3.12 does not inherit the vectorcall flag: without this, a
+/// call of a subclass would build a tuple and a dict first.
+PyObject *initSubclass(PyObject *type, PyObject *) {
+  reinterpret_cast<PyTypeObject *>(type)->tp_flags |=
+      Py_TPFLAGS_HAVE_VECTORCALL;
+  Py_RETURN_NONE;
+}
+
+int traverse(PyObject *object, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(object));
+  LauncherState *state = reinterpret_cast<LauncherObject *>(object)->state;
+  if (!state)
+    return 0;
+  for (const Parameter &parameter : state->signature.parameters) {
+    Py_VISIT(parameter.defaultValue.get());
+    Py_VISIT(parameter.seenConstant.get());
+  }
+  return 0;
+}
+
+int clear(PyObject *object) {
+  delete std::exchange(reinterpret_cast<LauncherObject *>(object)->state,
+                       nullptr);
+  return 0;
+}
+
+void deallocate(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  clear(object);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+PyMethodDef methods[] = {
+    {"_specialize",
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(specialize)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "The specifications of a call's parameters, and its device."},
+    {"__init_subclass__", initSubclass, METH_NOARGS | METH_CLASS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET,
+     offsetof(LauncherObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+constexpr const char *doc =
+    "Launcher(name, parameters)\n--\n\n"
+    "Binds, checks and launches; the base class of kernels.";
+
+} // namespace
+
+void tilec::runtime::addLauncherType(PyObject *module) {
+  PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char *>(doc)},
+      {Py_tp_new, reinterpret_cast<void *>(PyType_GenericNew)},
+      {Py_tp_init, reinterpret_cast<void *>(initialize)},
+      {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
+      {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+      {Py_tp_clear, reinterpret_cast<void *>(clear)},
+      {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
+      {Py_tp_methods, methods},
+      {Py_tp_members, members},
+      {0, nullptr}};
+  constexpr unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
+                             Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
+  PyType_Spec spec = {"tilec._runtime.Launcher", sizeof(LauncherObject), 0,
+                      flags, slots};
+  Ref type = Ref::steal(PyType_FromSpec(&spec));
+  check(PyObject_SetAttrString(module, "Launcher", type.get()));
+}

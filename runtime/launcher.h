@@ -1,0 +1,22 @@
+//===- launcher.h - The call from Python -----------------------------------===//
+
+#pragma once
+
+#include "python_support.h"
+
+namespace tilec::runtime {
+
+/// Adds tilec._runtime.Launcher, the base class of tilec.jit.kernel.Kernel:
+///
+///   Launcher(name, parameters)   parameters: (name, constant, keyword_only[,
+///                                default]) each
+///   launcher(*args, **kwargs)    binds, checks, launches
+///   launcher._resolve(specs, device) -> (target, guards)
+///                                supplied by the subclass, called on a miss;
+///                                device is None for host memory; target is a
+///                                Variant, or for host memory a callable
+///                                (arguments, grid)
+///   launcher._specialize(*args, **kwargs) -> (specs, device)
+void addLauncherType(PyObject *module);
+
+} // namespace tilec::runtime

@@ -1,0 +1,51 @@
+//===- variant.h - One compiled kernel, loaded per device ------------------===//
+
+#pragma once
+
+#include "driver.h"
+#include "plan.h"
+
+#include <mutex>
+#include <vector>
+
+namespace tilec::runtime {
+
+/// The state behind tilec._runtime.Variant(image, plan, fallback=b""). `image`
+/// is a cubin, or PTX text for the driver's own compiler; `fallback` is PTX to
+/// try when the driver refuses the cubin.
+class Variant {
+public:
+  Variant(Ref image, Ref fallback, LaunchPlan plan)
+      : plan(std::move(plan)), image(std::move(image)),
+        fallback(std::move(fallback)) {}
+  ~Variant();
+  Variant(const Variant &) = delete;
+
+  /// The function of this kernel in the primary context of a device, which
+  /// must be current; loaded at first use. Called with the GIL held.
+  driver::Function functionOn(Driver &driver, int device) {
+    if (static_cast<size_t>(device) < functions.size() && functions[device])
+      return functions[device];
+    return load(driver, device);
+  }
+
+  const LaunchPlan plan;
+
+private:
+  driver::Function load(Driver &driver, int device);
+  void loadLibrary(Driver &driver);
+
+  Ref image, fallback; // bytes
+  std::mutex loading;
+  driver::Library library = nullptr;
+  driver::Kernel kernel = nullptr;
+  std::vector<driver::Function> functions; // per device ordinal
+};
+
+/// Creates the type and adds it to the module.
+void addVariantType(PyObject *module);
+
+/// The variant inside a Python object, or null when it is something else.
+Variant *variantIn(PyObject *object);
+
+} // namespace tilec::runtime
