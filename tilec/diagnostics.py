@@ -97,6 +97,10 @@ class LaunchError(TilecError):
     """The arguments or the configuration of a launch are refused; nothing was launched."""
 
 
+class DriverError(TilecError):
+    """The CUDA driver is missing, too old, or refused a call."""
+
+
 class CompileError(TilecError):
     """The compiler or the assembler refuses a kernel."""
 
