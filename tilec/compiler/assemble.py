@@ -7,8 +7,8 @@ and its code is not in our disk cache.
 
 from __future__ import annotations
 
-import ctypes
 import functools
+import importlib.util
 import os
 import re
 import shutil
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from tilec import settings
+from tilec import _runtime, settings
 from tilec.compiler.assembler_log import (
     AssemblerError,
     Resources,
@@ -28,7 +28,7 @@ from tilec.compiler.assembler_log import (
     source_of,
 )
 from tilec.compiler.target import Target
-from tilec.diagnostics import CompileError, Frame, Note, Span
+from tilec.diagnostics import CompileError, Frame, Note, Span, TilecError
 
 PTXAS_DENIED = MappingProxyType(
     {
@@ -113,27 +113,38 @@ def _candidates(choice: str) -> Iterator[tuple[str, _Run]]:
 
 
 def _nvjitlink(ptx: str, target: Target) -> tuple[bytes, str, str]:
-    version = nvjitlink_version()
-    if version is None:
-        raise Unavailable("its library cannot be loaded")
-    from tilec import _runtime
-
-    name = f"nvJitLink {version}"
+    name = f"nvJitLink {nvjitlink_version()}"
+    options = [f"-arch={target.name}", "-verbose"]
     try:
-        cubin, log = _runtime.nvjitlink_link(ptx.encode(), [f"-arch={target.name}", "-verbose"])
+        cubin, log = _runtime.nvjitlink_link(ptx.encode(), options, _nvjitlink_library())
     except _runtime.NvJitLinkError as error:
         raise Refused(name, str(error)) from None
     return cubin, name, log
 
 
-def nvjitlink_version() -> str | None:
-    """Return the version of the nvJitLink library here, or None when there is none."""
-    try:
-        from tilec import _runtime
+def nvjitlink_version() -> str:
+    """Return the version of the nvJitLink library in use.
 
-        return ".".join(map(str, _runtime.nvjitlink_version()))
-    except (ImportError, RuntimeError):
-        return None
+    Raises:
+        Unavailable: there is none.
+    """
+    try:
+        return ".".join(map(str, _runtime.nvjitlink_version(_nvjitlink_library())))
+    except (RuntimeError, TilecError) as error:
+        raise Unavailable(str(error)) from None
+
+
+@functools.cache
+def _nvjitlink_library() -> str:
+    """Return the library of the nvidia-nvjitlink wheel, or an empty string without the wheel."""
+    try:
+        wheel = importlib.util.find_spec("nvidia.cu13")
+    except ModuleNotFoundError:
+        wheel = None
+    for place in (wheel.submodule_search_locations or ()) if wheel else ():
+        for library in Path(place, "lib").glob("libnvJitLink.so.*"):
+            return str(library)
+    return ""
 
 
 def _trusted_ptxas(ptx: str, target: Target) -> tuple[bytes, str, str]:
@@ -187,10 +198,10 @@ def _driver(ptx: str, target: Target) -> tuple[bytes, str, str]:
     """Leave the work to the driver, which assembles PTX as it loads it."""
     del ptx, target
     try:
-        ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        raise Unavailable("no NVIDIA driver") from None
-    return b"", "driver", ""
+        version = _runtime.driver_version()
+    except TilecError as error:
+        raise Unavailable(error.message) from None
+    return b"", f"driver {version // 1000}.{version % 1000 // 10}", ""
 
 
 def _explain(refusal: Refused, ptx: str, symbol: str) -> CompileError:

@@ -5,10 +5,9 @@ from tilec.compiler.assemble import (
     Unavailable,
     assemble,
     find_ptxas,
-    nvjitlink_version,
 )
 from tilec.compiler.target import TARGETS
-from tilec.diagnostics import CompileError
+from tilec.diagnostics import CompileError, DriverError
 
 SM90 = TARGETS["sm_90a"]
 
@@ -33,24 +32,18 @@ def spilling():
     )
 
 
-def available():
-    found = []
-    if nvjitlink_version() is not None:
-        found.append("nvjitlink")
-    try:
-        find_ptxas()
-    except Unavailable:
-        pass
-    else:
-        found.append("ptxas")
-    return found
-
-
 @pytest.fixture(params=["nvjitlink", "ptxas"])
 def choice(request):
-    if request.param not in available():
-        pytest.skip(f"no {request.param} on this machine")
+    if request.param == "ptxas":
+        try:
+            find_ptxas()
+        except Unavailable as reason:
+            pytest.skip(str(reason))
     return request.param
+
+
+def absent(*_):
+    raise Unavailable("not here")
 
 
 def test_assemble_gives_machine_code_and_resources(choice):
@@ -92,17 +85,13 @@ def test_assemble_too_much_shared_memory_is_an_error_without_a_line(choice):
 
 
 def test_assemble_nothing_there_says_what_was_tried_and_what_to_do(monkeypatch):
-    def absent(*_):
-        raise Unavailable("not here")
-
-    monkeypatch.setattr(assemble_module, "nvjitlink_version", lambda: None)
+    monkeypatch.setattr(assemble_module, "nvjitlink_version", absent)
     monkeypatch.setattr(assemble_module, "find_ptxas", absent)
     monkeypatch.setattr(assemble_module, "_driver", absent)
     with pytest.raises(CompileError) as refusal:
         assemble(kernel(), SM90, "k", "auto")
     assert refusal.value.message == (
-        "no assembler for sm_90a (nvJitLink: its library cannot be loaded; ptxas: not here; "
-        "driver: not here)"
+        "no assembler for sm_90a (nvJitLink: not here; ptxas: not here; driver: not here)"
     )
     assert refusal.value.hint == "pip install nvidia-nvjitlink"
 
@@ -115,22 +104,22 @@ def test_assemble_denied_ptxas_is_passed_over_unless_named(monkeypatch, tmp_path
     find_ptxas.cache_clear()
     try:
         assert find_ptxas() == (str(fake), "12.8.93")
-        monkeypatch.setattr(assemble_module, "nvjitlink_version", lambda: None)
-        monkeypatch.setattr(assemble_module.ctypes, "CDLL", _no_library)
+        monkeypatch.setattr(assemble_module, "nvjitlink_version", absent)
+        monkeypatch.setattr(assemble_module._runtime, "driver_version", no_driver)
         with pytest.raises(CompileError, match=r"release 12\.8\.93 is passed over: it miscompiled"):
             assemble(kernel(), SM90, "k", "auto")
     finally:
         find_ptxas.cache_clear()
 
 
-def _no_library(name):
-    raise OSError(f"{name} is not here")
+def no_driver():
+    raise DriverError("no NVIDIA driver")
 
 
 def test_assemble_driver_last_leaves_the_ptx_to_it(monkeypatch):
-    monkeypatch.setattr(assemble_module.ctypes, "CDLL", lambda name: object())
+    monkeypatch.setattr(assemble_module._runtime, "driver_version", lambda: 13020)
     made = assemble(kernel(), SM90, "k", "driver")
-    assert (made.cubin, made.assembler, made.resources) == (b"", "driver", None)
+    assert (made.cubin, made.assembler, made.resources) == (b"", "driver 13.2", None)
 
 
 def test_assemble_hanging_ptxas_is_stopped(monkeypatch, tmp_path):
