@@ -1,6 +1,8 @@
 //===- Pipelines.cpp - The order of passes --------------------------------===//
 #include "dialects/Pipelines/Pipelines.h"
 
+#include "dialects/Conversion/TileGPUToNVVM/TileGPUToNVVM.h"
+
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -12,7 +14,11 @@ void tilec::buildTilePipeline(OpPassManager &pm) {
 
 void tilec::buildTileGPUPipeline(OpPassManager &pm, const CodegenOptions &options) {}
 
-void tilec::buildLLVMPipeline(OpPassManager &pm) {}
+void tilec::buildLLVMPipeline(OpPassManager &pm) {
+  pm.addPass(createConvertTileGPUToNVVMPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createLowerToLLVMPass());
+}
 
 FailureOr<llvm::json::Value> tilec::takePlan(ModuleOp module) {
   auto plan = module->getAttrOfType<StringAttr>("tilec.plan");

@@ -31,6 +31,9 @@ void buildTileGPUPipeline(mlir::OpPassManager &pm, const CodegenOptions &options
 /// `tilegpu` to the LLVM and NVVM dialects.
 void buildLLVMPipeline(mlir::OpPassManager &pm);
 
+/// scf, arith, math and cf on scalars to the LLVM dialect, in one conversion.
+std::unique_ptr<mlir::Pass> createLowerToLLVMPass();
+
 /// The launch plan that the lowering left on the module, which loses it.
 mlir::FailureOr<llvm::json::Value> takePlan(mlir::ModuleOp module);
 

@@ -1,6 +1,7 @@
 //===- Registration.cpp - Dialects and passes by name ---------------------===//
 #include "dialects/Pipelines/Pipelines.h"
 
+#include "dialects/Conversion/TileGPUToNVVM/TileGPUToNVVM.h"
 #include "dialects/Tile/IR/TileDialect.h"
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
 
@@ -34,5 +35,8 @@ void tilec::registerPasses() {
   registerCanonicalizer();
   registerCSE();
   registerInjectFaultPass();
+  registerConvertTileGPUToNVVMPass();
+  registerPass(createLowerToLLVMPass);
   PassPipelineRegistration<>("tilec-tile", "simplify a traced module", buildTilePipeline);
+  PassPipelineRegistration<>("tilec-llvm", "tilegpu to the LLVM dialect", buildLLVMPipeline);
 }

@@ -76,8 +76,10 @@ mlir::Value zeroOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type
 mlir::Value andAlso(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lhs, mlir::Value rhs);
 /// The byte address `pointer + bytes`; `bytes` i32 or i64.
 mlir::Value offsetPointer(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value pointer, mlir::Value bytes);
+/// The external array that stands for a CTA's dynamic shared memory.
+inline constexpr llvm::StringLiteral kSharedSymbol = "tilec_shared";
 /// The CTA's dynamic shared memory plus `bytes`, !llvm.ptr<3>.
-mlir::Value sharedMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *inside, int64_t bytes);
+mlir::Value sharedMemory(mlir::OpBuilder &builder, mlir::Location loc, int64_t bytes);
 /// kSharedOffset of an op that allocation has placed.
 int64_t sharedOffset(mlir::Operation *op);
 /// Width in memory: i1 takes a byte.

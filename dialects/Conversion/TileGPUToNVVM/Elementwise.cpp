@@ -1,0 +1,54 @@
+//===- Elementwise.cpp - One scalar op a register -------------------------===//
+#include "dialects/Conversion/TileGPUToNVVM/Lowering.h"
+
+using namespace mlir;
+using namespace tilec::lowering;
+
+namespace {
+/// arith and math on tiles: every elementwise-mappable op is repeated on the registers. Operands that
+/// are scalars (a select's condition) are shared by all of them.
+struct Elementwise : ConversionPattern {
+  Elementwise(const TypeConverter &types, MLIRContext *context)
+      : ConversionPattern(types, MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op, ArrayRef<ValueRange> operands,
+                                ConversionPatternRewriter &rewriter) const final {
+    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1 || op->getNumRegions() != 0)
+      return rewriter.notifyMatchFailure(op, "not an elementwise op with one result");
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "not on tiles");
+    int64_t count = tilec::tilegpu::Layout::of(type).numRegisters();
+    SmallVector<Value> results;
+    for (int64_t reg = 0; reg < count; ++reg) {
+      OperationState state(op->getLoc(), op->getName());
+      for (auto [operand, original] : llvm::zip_equal(operands, op->getOperands()))
+        state.operands.push_back(operand[isa<RankedTensorType>(original.getType()) ? reg : 0]);
+      state.types.push_back(type.getElementType());
+      state.attributes = op->getAttrs();
+      results.push_back(rewriter.create(state)->getResult(0));
+    }
+    rewriter.replaceOpWithMultiple(op, {results});
+    return success();
+  }
+};
+
+/// A splat constant is one scalar for all registers.
+struct Constant : OpConversionPattern<arith::ConstantOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(arith::ConstantOp op, OneToNOpAdaptor, ConversionPatternRewriter &rewriter) const final {
+    auto type = dyn_cast<RankedTensorType>(op.getType());
+    auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
+    if (!type || !splat)
+      return rewriter.notifyMatchFailure(op, "not a splat tile");
+    Value scalar = arith::ConstantOp::create(rewriter, op.getLoc(), cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+    SmallVector<Value> results(tilec::tilegpu::Layout::of(type).numRegisters(), scalar);
+    rewriter.replaceOpWithMultiple(op, {results});
+    return success();
+  }
+};
+} // namespace
+
+void tilec::lowering::populateElementwisePatterns(const TileTypeConverter &types, Patterns &patterns) {
+  patterns.add<Elementwise, Constant>(types, patterns.getContext());
+}

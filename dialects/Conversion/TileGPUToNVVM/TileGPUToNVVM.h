@@ -1,0 +1,14 @@
+//===- TileGPUToNVVM.h - tilegpu to NVVM ------------------------*- C++ -*-===//
+#ifndef TILEC_CONVERSION_TILEGPUTONVVM_TILEGPUTONVVM_H
+#define TILEC_CONVERSION_TILEGPUTONVVM_TILEGPUTONVVM_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace tilec {
+
+std::unique_ptr<mlir::Pass> createConvertTileGPUToNVVMPass();
+void registerConvertTileGPUToNVVMPass();
+
+} // namespace tilec
+
+#endif // TILEC_CONVERSION_TILEGPUTONVVM_TILEGPUTONVVM_H
