@@ -7,14 +7,12 @@ using namespace mlir;
 using namespace tilec::tilegpu;
 
 namespace {
-template <typename Bases>
-void unflatten(ArrayRef<int64_t> flat, int64_t rank, int64_t count, Bases &bases) {
+template <typename Bases> void unflatten(ArrayRef<int64_t> flat, int64_t rank, int64_t count, Bases &bases) {
   for (int64_t bit = 0; bit < count; ++bit)
     bases.emplace_back(flat.begin() + bit * rank, flat.begin() + (bit + 1) * rank);
 }
 
-template <typename Bases>
-SmallVector<int64_t> flatten(const Bases &bases) {
+template <typename Bases> SmallVector<int64_t> flatten(const Bases &bases) {
   SmallVector<int64_t> flat;
   for (const Basis &basis : bases)
     flat.append(basis.begin(), basis.end());
@@ -25,8 +23,7 @@ bool isZero(const Basis &basis) {
   return llvm::all_of(basis, [](int64_t v) { return v == 0; });
 }
 
-template <typename Bases>
-int64_t freeMask(const Bases &bases) {
+template <typename Bases> int64_t freeMask(const Bases &bases) {
   int64_t mask = 0;
   for (auto [bit, basis] : llvm::enumerate(bases))
     if (isZero(basis))
@@ -35,8 +32,7 @@ int64_t freeMask(const Bases &bases) {
 }
 
 /// Exclusive or of the bases chosen by the bits of `number`.
-template <typename Bases>
-void combine(const Bases &bases, int64_t number, Coords &coords) {
+template <typename Bases> void combine(const Bases &bases, int64_t number, Coords &coords) {
   for (auto [bit, basis] : llvm::enumerate(bases))
     if (number >> bit & 1)
       for (auto [coord, part] : llvm::zip_equal(coords, basis))
@@ -59,9 +55,10 @@ Basis unit(int64_t rank, int64_t dim, int64_t value) {
 
 Layout::Layout(LayoutAttr attr) : repeat(attr.getRepeat()) {
   int64_t rank = attr.getRank();
-  // Rank 0 has empty bases: their number cannot be read off the flat arrays, and one element needs no registers' bits.
-  if (rank == 0)
+  if (rank == 0) { // one element, in every thread
+    *this = replicated(0, 1);
     return;
+  }
   unflatten(attr.getRegisters(), rank, attr.getRegisters().size() / rank, registers);
   unflatten(attr.getLanes(), rank, attr.getLanes().size() / rank, lanes);
   unflatten(attr.getWarps(), rank, attr.getWarps().size() / rank, warps);
@@ -71,9 +68,7 @@ LayoutAttr Layout::attr(MLIRContext *context) const {
   return LayoutAttr::get(context, flatten(registers), flatten(lanes), flatten(warps), repeat);
 }
 
-Layout Layout::of(Type tile) {
-  return Layout(cast<LayoutAttr>(cast<RankedTensorType>(tile).getEncoding()));
-}
+Layout Layout::of(Type tile) { return Layout(cast<LayoutAttr>(cast<RankedTensorType>(tile).getEncoding())); }
 
 //===----------------------------------------------------------------------===//
 // Constructors
@@ -89,15 +84,13 @@ struct Distribution {
 
   int64_t missing(int64_t dim) const { return llvm::divideCeil(shape[dim], extent[dim]); }
 
-  template <typename Bases>
-  void add(Bases &bases, int64_t dim, int64_t bits) {
+  template <typename Bases> void add(Bases &bases, int64_t dim, int64_t bits) {
     for (int64_t i = 0; i < bits; ++i) {
       bases.push_back(unit(shape.size(), dim, extent[dim]));
       extent[dim] *= 2;
     }
   }
-  template <typename Bases>
-  void fillUp(Bases &bases, size_t bits) {
+  template <typename Bases> void fillUp(Bases &bases, size_t bits) {
     while (bases.size() < bits)
       bases.push_back(Basis(shape.size(), 0));
   }
@@ -127,7 +120,7 @@ Layout Layout::blocked(ArrayRef<int64_t> shape, ArrayRef<int64_t> order, int64_t
   return layout;
 }
 
-Layout Layout::mmaAcc(ArrayRef<int64_t> shape, int64_t numWarps) {
+Layout Layout::mmaAcc(ArrayRef<int64_t> shape, int64_t numWarps, bool wholeRows) {
   // Warps along M and N so that a warp reads the fewest operand elements, M/wm + N/wn, among the
   // divisions that leave no warp idle.
   int64_t bestM = 1, bestN = 1, bestCost = std::numeric_limits<int64_t>::max();
@@ -137,6 +130,8 @@ Layout Layout::mmaAcc(ArrayRef<int64_t> shape, int64_t numWarps) {
         continue;
       int64_t idle = numWarps / (warpsM * warpsN);
       int64_t cost = (shape[0] / warpsM + shape[1] / warpsN) * idle;
+      if (wholeRows)
+        cost = warpsN * (shape[0] + shape[1]) * numWarps + cost; // anything rather than a divided row
       if (cost < bestCost)
         std::tie(bestM, bestN, bestCost) = std::tuple(warpsM, warpsN, cost);
     }
@@ -172,7 +167,8 @@ Layout Layout::mmaLhs(const Layout &acc, ArrayRef<int64_t> shape, int64_t elemen
 Layout Layout::replicated(int64_t rank, int64_t numWarps) {
   Layout layout;
   layout.lanes.assign(kLaneBits, Basis(rank, 0));
-  layout.warps.assign(floorLog2(numWarps), Basis(rank, 0));
+  if (rank != 0) // the flat form of rank 0 could not say how many
+    layout.warps.assign(floorLog2(numWarps), Basis(rank, 0));
   layout.repeat.assign(rank, 1);
   return layout;
 }
@@ -218,38 +214,125 @@ Layout Layout::permuted(ArrayRef<int64_t> order) const {
   return layout;
 }
 
-std::optional<Layout> Layout::reshaped(ArrayRef<int64_t> from, ArrayRef<int64_t> to) const {
-  SmallVector<int64_t> kept;
-  for (auto [dim, size] : llvm::enumerate(from)) {
-    if (size != 1)
-      kept.push_back(dim);
-    else if (extent(dim) != 1)
+namespace {
+/// One dimension of a layout: what each thread and register bit contributes to it, and its repeats.
+struct Axis {
+  SmallVector<int64_t> bits;
+  int64_t repeat = 1;
+
+  explicit Axis(size_t count) : bits(count, 0) {}
+
+  int64_t atom() const {
+    int64_t span = 0;
+    for (int64_t bit : bits)
+      span |= bit;
+    return span == 0 ? 1 : int64_t(2) << floorLog2(span);
+  }
+  int64_t extent() const { return atom() * repeat; }
+};
+
+/// Row-major `outer` (any size) and `inner` of `size` elements as one dimension.
+std::optional<Axis> merge(const Axis &outer, const Axis &inner, int64_t size) {
+  if (outer.extent() != 1) {
+    if (inner.extent() != size) // elements beyond `size` would be others of the merged dimension
+      return std::nullopt;
+    if (outer.atom() != 1 && inner.repeat != 1) // the atom would have a hole
       return std::nullopt;
   }
-  SmallVector<int64_t> source; // dimension of `from`, or -1 for a new one of extent 1
-  size_t next = 0;
-  for (int64_t size : to) {
-    if (size == 1) {
-      source.push_back(-1);
-      continue;
-    }
-    if (next == kept.size() || from[kept[next]] != size)
-      return std::nullopt;
-    source.push_back(kept[next++]);
+  Axis merged = inner;
+  for (auto [bit, part] : llvm::zip_equal(merged.bits, outer.bits))
+    bit += part * size;
+  merged.repeat *= outer.repeat;
+  return merged;
+}
+
+/// Takes the innermost `inner` elements off an axis of `size`, which keeps the outer ones.
+std::optional<Axis> split(Axis &axis, int64_t size, int64_t inner) {
+  Axis taken(axis.bits.size());
+  if (inner == 1)
+    return taken;
+  if (inner == size) {
+    std::swap(taken, axis);
+    return taken;
   }
-  if (next != kept.size())
+  const int64_t atom = axis.atom();
+  if (inner % atom == 0) {
+    if (axis.extent() != size)
+      return std::nullopt;
+    std::swap(taken.bits, axis.bits);
+    taken.repeat = inner / atom;
+    axis.repeat = size / inner;
+    return taken;
+  }
+  if (atom % inner != 0)
     return std::nullopt;
-  auto apply = [&](const Coords &coords, int64_t fresh) {
-    return llvm::to_vector<4>(llvm::map_range(source, [&](int64_t dim) { return dim < 0 ? fresh : coords[dim]; }));
+  for (auto [low, bit] : llvm::zip_equal(taken.bits, axis.bits)) {
+    low = bit % inner;
+    bit /= inner;
+  }
+  return taken;
+}
+} // namespace
+
+std::optional<Layout> Layout::reshaped(ArrayRef<int64_t> from, ArrayRef<int64_t> to) const {
+  SmallVector<Basis> bases(registers.begin(), registers.end());
+  bases.append(lanes.begin(), lanes.end());
+  bases.append(warps.begin(), warps.end());
+  auto axisOf = [&](size_t dim) {
+    Axis axis(bases.size());
+    for (auto [bit, basis] : llvm::zip_equal(axis.bits, bases))
+      bit = basis[dim];
+    axis.repeat = repeat[dim];
+    return axis;
   };
-  Layout layout = *this;
-  for (Basis &basis : layout.registers)
-    basis = apply(basis, 0);
-  for (Basis &basis : layout.lanes)
-    basis = apply(basis, 0);
-  for (Basis &basis : layout.warps)
-    basis = apply(basis, 0);
-  layout.repeat = apply(repeat, 1);
+  // Neighbouring dimensions with equal products are merged into one and divided again.
+  SmallVector<Axis> result;
+  for (size_t i = 0, j = 0; i < from.size() || j < to.size();) {
+    Axis merged(bases.size());
+    int64_t size = 1, wanted = 1;
+    size_t first = j;
+    auto takeSource = [&] {
+      std::optional<Axis> next = merge(merged, axisOf(i), from[i]);
+      if (next)
+        merged = *next;
+      size *= from[i++];
+      return next.has_value();
+    };
+    if (i < from.size() && !takeSource())
+      return std::nullopt;
+    if (j < to.size())
+      wanted *= to[j++];
+    while (size != wanted) {
+      if (size > wanted)
+        wanted *= to[j++];
+      else if (!takeSource())
+        return std::nullopt;
+    }
+    SmallVector<Axis> innermostFirst;
+    for (size_t dim = j; dim-- > first;) {
+      std::optional<Axis> inner = split(merged, size, to[dim]);
+      if (!inner)
+        return std::nullopt;
+      innermostFirst.push_back(*inner);
+      size /= to[dim];
+    }
+    if (merged.extent() != 1)
+      return std::nullopt;
+    result.append(innermostFirst.rbegin(), innermostFirst.rend());
+  }
+  Layout layout;
+  auto basis = [&](size_t bit) {
+    return Basis(llvm::map_range(result, [&](const Axis &axis) { return axis.bits[bit]; }));
+  };
+  size_t next = 0;
+  for (size_t i = 0; i < registers.size(); ++i)
+    layout.registers.push_back(basis(next++));
+  for (size_t i = 0; i < lanes.size(); ++i)
+    layout.lanes.push_back(basis(next++));
+  for (size_t i = 0; i < warps.size(); ++i)
+    layout.warps.push_back(basis(next++));
+  for (const Axis &axis : result)
+    layout.repeat.push_back(axis.repeat);
   return layout;
 }
 
@@ -316,7 +399,7 @@ int64_t Layout::contiguity(int64_t dim) const {
 }
 
 int64_t Layout::freeLaneMask() const { return freeMask(lanes); }
-int64_t Layout::freeWarpMask() const { return freeMask(warps); }
+int64_t Layout::freeWarpMask() const { return rank() == 0 ? kMaxWarps - 1 : freeMask(warps); }
 
 bool Layout::covers(ArrayRef<int64_t> shape) const {
   for (auto [dim, size] : llvm::enumerate(shape))

@@ -18,6 +18,8 @@ using Coords = llvm::SmallVector<int64_t, 4>;
 
 inline constexpr int64_t kLaneBits = 5;
 inline constexpr int64_t kLanes = 32;
+/// No CTA has more.
+inline constexpr int64_t kMaxWarps = 32;
 
 /// What one bit of a register, lane or warp number adds to the coordinates.
 using Basis = Coords;
@@ -42,11 +44,12 @@ public:
   /// then repeats until `shape` is covered.
   static Layout blocked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order, int64_t vector, int64_t numWarps);
   /// Accumulator fragments of mma.sync m16n8 over `numWarps` warps (PTX ISA, "Matrix fragments for mma.m16n8k16").
-  /// `shape` is (M, N), multiples of 16 and 8.
-  static Layout mmaAcc(llvm::ArrayRef<int64_t> shape, int64_t numWarps);
+  /// `shape` is (M, N), multiples of 16 and 8. With `wholeRows` warps divide M first: what is computed along a
+  /// row, and the left operand that the accumulator then becomes, stay inside a warp.
+  static Layout mmaAcc(llvm::ArrayRef<int64_t> shape, int64_t numWarps, bool wholeRows = false);
   /// Left operand fragments (M, K) that go with `acc`; `elementBits` 8, 16 or 32.
   static Layout mmaLhs(const Layout &acc, llvm::ArrayRef<int64_t> shape, int64_t elementBits);
-  /// Every thread holds every element of a `rank`-dimensional tile of extent 1.
+  /// Every thread holds every element of a `rank`-dimensional tile of extent 1. Rank 0 does not know its warps.
   static Layout replicated(int64_t rank, int64_t numWarps);
 
   //===--- Derived layouts ------------------------------------------------===//
@@ -57,7 +60,7 @@ public:
   Layout broadcastSource(llvm::ArrayRef<int64_t> source, llvm::ArrayRef<int64_t> shape) const;
   /// Dimension d of the result is dimension order[d] of this.
   Layout permuted(llvm::ArrayRef<int64_t> order) const;
-  /// For reshapes that only add or drop dimensions of extent 1; nothing otherwise.
+  /// The layout under which a row-major reshape renames registers and moves nothing, if there is one.
   std::optional<Layout> reshaped(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to) const;
 
   //===--- Queries --------------------------------------------------------===//

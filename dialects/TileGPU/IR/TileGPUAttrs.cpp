@@ -112,7 +112,8 @@ bool TargetAttr::has(StringRef feature) const {
 }
 
 int64_t TargetAttr::limit(StringRef name) const {
-  auto value = getProperties().getAs<IntegerAttr>(name);
+  auto limits = getProperties().getAs<DictionaryAttr>("limits");
+  auto value = limits ? limits.getAs<IntegerAttr>(name) : IntegerAttr();
   return value ? value.getInt() : 0;
 }
 

@@ -70,7 +70,7 @@ def TileGPU_TargetAttr : TileGPU_Attr<"Target", "target"> {
   let extraClassDeclaration = [{
     /// True when the target's `features` list names `feature`.
     bool has(::llvm::StringRef feature) const;
-    /// A numeric limit, for instance "shared_bytes_per_block".
+    /// An entry of `limits`, for instance "shared_per_block_bytes"; 0 when it is missing.
     int64_t limit(::llvm::StringRef name) const;
     /// The target of the module around `op`.
     static TargetAttr of(::mlir::Operation *op);

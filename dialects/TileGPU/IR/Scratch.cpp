@@ -1,0 +1,54 @@
+//===- Scratch.cpp - Shared memory that single ops work in ----------------===//
+#include "dialects/TileGPU/IR/Scratch.h"
+
+using namespace mlir;
+using namespace tilec::tilegpu;
+
+namespace {
+constexpr int64_t kScratchAlignment = 16;
+} // namespace
+
+int64_t tilec::tilegpu::elementBytes(Type elementType) {
+  return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
+}
+
+ReduceScratch tilec::tilegpu::reduceScratch(Operation *op) {
+  auto reduce = cast<tile::ReduceOp>(op);
+  const int64_t axis = reduce.getAxis();
+  const Layout source = Layout::of(reduce.getSources().front().getType());
+  ReduceScratch scratch;
+  for (auto [bit, basis] : llvm::enumerate(source.warps))
+    if (basis[axis] != 0) {
+      scratch.warpBits.push_back(bit);
+      scratch.warpsAlongAxis *= 2;
+    }
+  if (scratch.warpsAlongAxis == 1)
+    return scratch;
+  const Layout reduced = source.reduced(axis);
+  int64_t elements = 1;
+  for (int64_t dim = 0; dim < reduced.rank(); ++dim) {
+    scratch.extents.push_back(reduced.extent(dim));
+    elements *= reduced.extent(dim);
+  }
+  for (Value operand : reduce.getSources()) {
+    scratch.offsets.push_back(scratch.bytes);
+    int64_t bytes =
+        elements * scratch.warpsAlongAxis * elementBytes(cast<RankedTensorType>(operand.getType()).getElementType());
+    scratch.bytes += llvm::alignTo(bytes, kScratchAlignment);
+  }
+  return scratch;
+}
+
+ConversionPlan tilec::tilegpu::conversionPlan(Operation *op) {
+  auto convert = cast<ConvertLayoutOp>(op);
+  auto source = cast<RankedTensorType>(convert.getSource().getType());
+  return planConversion(Layout::of(source), Layout::of(convert.getType()), elementBytes(source.getElementType()));
+}
+
+int64_t tilec::tilegpu::scratchBytes(Operation *op) {
+  if (isa<tile::ReduceOp>(op))
+    return reduceScratch(op).bytes;
+  if (isa<ConvertLayoutOp>(op))
+    return conversionPlan(op).trip.bytes;
+  return 0;
+}

@@ -1,0 +1,45 @@
+//===- Scratch.h - Shared memory that single ops work in --------*- C++ -*-===//
+//
+// The one place that says how many bytes of scratch an op needs and how they
+// are divided, for allocation, barriers and lowering alike.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEC_TILEGPU_IR_SCRATCH_H
+#define TILEC_TILEGPU_IR_SCRATCH_H
+
+#include "dialects/TileGPU/IR/LayoutConversion.h"
+
+namespace tilec::tilegpu {
+
+/// How warps that share a reduced axis exchange their partial results. Warp
+/// number `w` along the axis writes element `e` of operand `i` to
+///     offsets[i] + (e * warpsAlongAxis + w) * element bytes.
+/// `e` is the row-major number over `extents` of the element's coordinates in
+/// the reduced layout; it counts dead elements too, so that nothing needs a
+/// mask.
+struct ReduceScratch {
+  int64_t warpsAlongAxis = 1; ///< 1: the warps have nothing to exchange
+  /// Bits of the warp number that run along the axis, lowest first: their
+  /// values, in this order, make `w`.
+  llvm::SmallVector<int64_t> warpBits;
+  llvm::SmallVector<int64_t> extents;
+  llvm::SmallVector<int64_t> offsets; ///< bytes from the op's scratch, one an operand
+  int64_t bytes = 0;
+};
+
+/// The scratch of a `tile.reduce`.
+ReduceScratch reduceScratch(mlir::Operation *reduce);
+
+/// The plan of a `tilegpu.convert_layout`.
+ConversionPlan conversionPlan(mlir::Operation *convert);
+
+/// Bytes of shared memory that `op` uses only while it runs: it writes them,
+/// waits for all warps, and reads them. 0 for most ops.
+int64_t scratchBytes(mlir::Operation *op);
+
+/// Width of an element in shared memory: i1 takes a byte.
+int64_t elementBytes(mlir::Type elementType);
+
+} // namespace tilec::tilegpu
+
+#endif // TILEC_TILEGPU_IR_SCRATCH_H
