@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from tilec.execute import ops, sanitizer
 from tilec.execute.errors import ExecutionError
 from tilec.execute.frame import Frame
 from tilec.execute.lower import Block, KernelLowering
+from tilec.execute.numerics import Array
 from tilec.execute.types import TileType, ViewType, parse
 from tilec.execute.views import View
 
@@ -174,14 +175,15 @@ def _bind_array(name: str, kind: ViewType, argument: Any) -> View:
     if not isinstance(argument, np.ndarray):
         found = type(argument).__name__
         raise LaunchError(f"argument '{name}' must be a NumPy array, found {found}")
-    if argument.ndim != len(kind.shape):
+    given = cast(Array, argument)
+    if given.ndim != len(kind.shape):
         raise LaunchError(
-            f"argument '{name}' must have rank {len(kind.shape)}, found shape {argument.shape}"
+            f"argument '{name}' must have rank {len(kind.shape)}, found shape {given.shape}"
         )
-    array = _signless(argument)
+    array = _signless(given)
     if array.dtype != kind.dtype:
         raise LaunchError(
-            f"argument '{name}' must hold {kind.element} elements, found {argument.dtype}"
+            f"argument '{name}' must hold {kind.element} elements, found {given.dtype}"
         )
     for dimension, (extent, size) in enumerate(zip(kind.shape, array.shape, strict=True)):
         if extent is not None and extent != size:
@@ -193,7 +195,7 @@ def _bind_array(name: str, kind: ViewType, argument: Any) -> View:
     return View(array, name, kind.access, kind.tile_shape)
 
 
-def _signless(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _signless(array: Array) -> Array:
     """Reinterpret unsigned integers as signed ones and bools as bytes, in the same memory."""
     plain = array.view(np.ndarray)
     if array.dtype.kind in "ub":

@@ -4,6 +4,9 @@ The executor is the oracle of the GPU tests, so a result is rounded once, from a
 exact or much more precise.
 """
 
+# NumPy's stubs leave most of its functions partly unknown: no strict checks here.
+# pyright: basic
+
 from __future__ import annotations
 
 import math

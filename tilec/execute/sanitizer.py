@@ -6,6 +6,9 @@ a GPU they run in any order. The shadow belongs to the memory, not to the argume
 that overlap share it.
 """
 
+# NumPy's stubs leave most of its functions partly unknown: no strict checks here.
+# pyright: basic
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,5 +1,8 @@
 """Casts between element types, constants and selection."""
 
+# NumPy's stubs leave most of its functions partly unknown: no strict checks here.
+# pyright: basic
+
 from __future__ import annotations
 
 import re

@@ -1,5 +1,8 @@
 """Printing, and claims about values."""
 
+# NumPy's stubs leave most of its functions partly unknown: no strict checks here.
+# pyright: basic
+
 from __future__ import annotations
 
 import numpy as np

@@ -4,6 +4,9 @@ Addition, multiplication, division and the square root are NumPy's (IEEE, in the
 every other function is evaluated in f64 and rounded once.
 """
 
+# NumPy's stubs leave most of its functions partly unknown: no strict checks here.
+# pyright: basic
+
 from __future__ import annotations
 
 import math

@@ -4,6 +4,9 @@ Tiles are signed in NumPy; an unsigned op reinterprets its operands. An ``i1`` i
 counts as 0 and −1 in a signed op, as 0 and 1 in an unsigned one.
 """
 
+# NumPy's stubs leave most of its functions partly unknown: no strict checks here.
+# pyright: basic
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,8 @@
 """Matrix products."""
 
+# NumPy's stubs leave most of its functions partly unknown: no strict checks here.
+# pyright: basic
+
 from __future__ import annotations
 
 from collections.abc import Callable
