@@ -1,0 +1,123 @@
+"""Where in the author's source a frame stands; the same answer for op locations and for errors.
+
+Frames of tilec itself are skipped. A *fragment* (a comprehension, or a thunk that the control-flow
+rewriting made of an operand) is part of the function around it and shows up as that function.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from types import CodeType, FrameType, TracebackType
+
+from tilec.diagnostics import Frame, Span
+
+THUNK_PARAMETER = "__tilec_thunk"
+"""Name of the parameter by which a thunk of the control-flow rewriting is told."""
+
+_COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_INTERNAL = tuple(os.path.join(_PACKAGE, room) + os.sep for room in ("lang", "trace", "jit"))
+
+# Python 3.10 knows no columns: the tracer notes the span of each statement it reads here.
+_line_spans: dict[str, dict[int, Span]] = {}
+
+
+@dataclass(frozen=True)
+class Position:
+    """An instruction of a function: what identifies a place cheaply while tracing."""
+
+    code: CodeType
+    instruction: int  # f_lasti, a byte offset
+    line: int
+
+
+@cache
+def is_internal(filename: str) -> bool:
+    """Whether a file belongs to the parts of tilec that authors never see in a call chain."""
+    return filename.startswith(_INTERNAL)
+
+
+def register_line_spans(spans: Iterable[Span]) -> None:
+    """Remember statements' spans for interpreters whose code objects know lines only."""
+    for span in spans:
+        _line_spans.setdefault(span.file, {}).setdefault(span.line, span)
+
+
+def positions_of_stack(frame: FrameType | None, stop: CodeType) -> list[Position]:
+    """The author's call chain at ``frame``, innermost first, up to the frame that runs ``stop``."""
+    return list(_without_fragments(_walk_stack(frame, stop)))
+
+
+def positions_of_traceback(traceback: TracebackType | None) -> list[Position]:
+    """The author's call chain at which an exception was raised, innermost first."""
+    positions: list[Position] = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not is_internal(code.co_filename):
+            positions.append(Position(code, traceback.tb_lasti, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    return list(_without_fragments(reversed(positions)))
+
+
+def _walk_stack(frame: FrameType | None, stop: CodeType) -> Iterator[Position]:
+    while frame is not None and frame.f_code is not stop:
+        code = frame.f_code
+        if not is_internal(code.co_filename):
+            yield Position(code, frame.f_lasti, frame.f_lineno)
+        frame = frame.f_back
+
+
+def _without_fragments(positions: Iterable[Position]) -> Iterator[Position]:
+    inside_fragment = False
+    for position in positions:
+        if not inside_fragment:
+            yield position
+        inside_fragment = is_fragment(position.code)
+
+
+def is_fragment(code: CodeType) -> bool:
+    """Whether ``code`` is a part of the function around it rather than a function of its own."""
+    return code.co_name in _COMPREHENSIONS or code.co_varnames[:1] == (THUNK_PARAMETER,)
+
+
+def frame_of(position: Position, function: str | None = None) -> Frame:
+    """The diagnostic frame of a position."""
+    return Frame(span_of(position), function or position.code.co_name)
+
+
+def span_of(position: Position) -> Span:
+    """The source text of the instruction at ``position``."""
+    code, line = position.code, position.line
+    if not hasattr(code, "co_positions"):
+        known = _line_spans.get(code.co_filename, {}).get(line)
+        return known or Span(code.co_filename, line)
+    return _span_from_code(code, position.instruction, line)
+
+
+def _span_from_code(code: CodeType, instruction: int, line: int) -> Span:
+    found = next(itertools.islice(code.co_positions(), instruction // 2, None), None)
+    if found is None or found[0] is None or found[1] is None:
+        return Span(code.co_filename, line)
+    start, end, column, end_column = found
+    if column is None or end_column is None:
+        return Span(code.co_filename, start)
+    return Span(
+        code.co_filename,
+        start,
+        character_column(code.co_filename, start, column),
+        end,
+        character_column(code.co_filename, end, end_column),
+    )
+
+
+def character_column(filename: str, line: int, offset: int) -> int:
+    """The column, from 1, of a UTF-8 byte offset: what the parser counts and editors do not."""
+    text = linecache.getline(filename, line)
+    if not text or text.isascii():
+        return offset + 1
+    return len(text.encode()[:offset].decode(errors="replace")) + 1
