@@ -18,11 +18,9 @@ CMPF = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6, "uno": 14, "
 Shape = tuple[int, ...] | None
 
 
-def convert(
-    emitter: Emitter, handle: Handle, source: DType, target: DType, shape: Shape
-) -> Handle:
+def convert(emitter: Emitter, handle: Handle, source: DType, target: DType, shape: Shape) -> Handle:
     """``handle`` converted from one dtype to another."""
-    if source is target or source.mlir == target.mlir and not _differ_in_meaning(source, target):
+    if source is target or (source.mlir == target.mlir and not _differ_in_meaning(source, target)):
         return handle
     if "index" in (source.name, target.name):
         return _convert_index(emitter, handle, source, target, shape)

@@ -182,7 +182,7 @@ def shift_left(x: Operand, y: Operand) -> Any:
     operands = _shift_operands("<<", x, y)
     if _shift_in_range(y, operands.dtype):
         return operands.op("arith.shli")
-    value, count = operands.handles
+    count = operands.handles[1]
     inside = _count_in_range(operands, count)
     zero = operands.constant(0)
     operands.handles[1] = _select(operands, inside, count, zero)

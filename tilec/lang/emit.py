@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from tilec.diagnostics import CompilerFault, Frame, TraceError
 from tilec.lang.dtypes import DType
-from tilec.lang.source import Position, positions_of_stack, span_of
+from tilec.lang.source import frame_of, positions_of_stack
 
 Handle: TypeAlias = Any  # an MLIR value
 Attribute: TypeAlias = Any
@@ -118,56 +118,47 @@ def dialects() -> Dialects:
 
 
 class Emitter:
-    """Builds the ops of one kernel, each with the place in the author's source it comes from."""
+    """Builds the ops of one kernel, each with the place in the author's source it comes from.
 
-    def __init__(self, root: CodeType) -> None:
+    Args:
+        root: The code below whose frame the author's call chain begins.
+        definition: Where the kernel is defined.
+    """
+
+    def __init__(self, root: CodeType, definition: Frame) -> None:
         self.dialects = dialects()
         self._root = root
         self._locations: dict[tuple[tuple[int, int], ...], Any] = {}
         self._kept: list[CodeType] = []  # their ids are keys of _locations
         self._ip: Any = None
         self._block: Block = None
-        self._place: Any = None
-        ir = self.dialects.ir
-        self.module: Any = ir.Module.create(loc=self.dialects.unknown_location)
+        self._definition = self._make_location([definition])
+        self.module: Any = self.dialects.ir.Module.create(loc=self._definition)
 
     # -- places ------------------------------------------------------------------------------
 
     def location(self) -> Any:
         """The MLIR location of the call being made: file, line, column and call chain."""
-        if self._place is not None:
-            return self._place
         positions = positions_of_stack(sys._getframe(1), self._root)
         key = tuple((id(position.code), position.instruction) for position in positions)
         found = self._locations.get(key)
         if found is None:
-            found = self._locations[key] = self._make_location(positions)
+            frames = [frame_of(position) for position in positions]
+            found = self._locations[key] = self._make_location(frames)
             self._kept.extend(position.code for position in positions)
         return found
 
-    def _make_location(self, positions: list[Position]) -> Any:
+    def _make_location(self, frames: Sequence[Frame]) -> Any:
+        """A call chain, innermost first, as an MLIR location."""
         ir, context = self.dialects.ir, self.dialects.context
-        if not positions:
-            return self.dialects.unknown_location
-        chain = []
-        for position in positions:
-            span = span_of(position)
+        chain: list[Any] = []
+        for frame in frames:
+            span = frame.span
             place = ir.Location.file(span.file, span.line, span.column, context=context)
-            chain.append(ir.Location.name(position.code.co_name, place, context=context))
-        if len(chain) == 1:
-            return chain[0]
+            chain.append(ir.Location.name(frame.function, place, context=context))
+        if len(chain) < 2:
+            return chain[0] if chain else self._definition
         return ir.Location.callsite(chain[0], chain[1:], context=context)
-
-    @contextmanager
-    def placed(self, frame: Frame) -> Iterator[None]:
-        """Give ops a place that is no call of the author's, e.g. the kernel's definition."""
-        ir, context, span = self.dialects.ir, self.dialects.context, frame.span
-        place = ir.Location.file(span.file, span.line, span.column, context=context)
-        self._place = ir.Location.name(frame.function, place, context=context)
-        try:
-            yield
-        finally:
-            self._place = None
 
     @contextmanager
     def at(self, block: Block) -> Iterator[None]:
@@ -220,6 +211,14 @@ class Emitter:
             regions=regions,
             loc=self.location(),
             ip=self._ip,
+        )
+
+    def op_at_definition(
+        self, name: str, attributes: Mapping[str, Attribute] | None = None, regions: int = 0
+    ) -> Operation:
+        """Append an op that comes from no call of the author's: the kernel's own."""
+        return self.dialects.ir.Operation.create(
+            name, attributes=attributes, regions=regions, loc=self._definition, ip=self._ip
         )
 
     def value(

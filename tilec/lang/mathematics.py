@@ -33,7 +33,7 @@ def _function(what: str, name: str, python: Callable[..., float], *values: Opera
 
 
 def exp(x: Operand) -> Any:
-    """e to the power x."""
+    """E to the power x."""
     return _function("exp", "math.exp", math.exp, x)
 
 
@@ -173,8 +173,6 @@ def round(x: Operand) -> Any:
     return _rounded("round", "math.roundeven", lambda x: float(builtins.round(x)), x)
 
 
-
-
 def trunc(x: Operand) -> Any:
     """``x`` without its fraction; integers stay as they are."""
     return _rounded("trunc", "math.trunc", math.trunc, x)
@@ -213,7 +211,11 @@ def _integer_power(operands: Unified, exponent: int) -> Any:
 
 def _classify(what: str, predicate: str, other: Callable[[Unified], Any], x: Operand) -> Any:
     operands = float_operands(what, x)
-    left = operands.handles[0] if what == "isnan" else absolute(operands.result(operands.handles[0])).handle
+    left = (
+        operands.handles[0]
+        if what == "isnan"
+        else absolute(operands.result(operands.handles[0])).handle
+    )
     handle = compare_handles(
         operands.emitter, "arith.cmpf", CMPF[predicate], left, other(operands), operands.shape
     )

@@ -257,7 +257,9 @@ def gather(view: TensorView, indices: object, *, mask: object = None, fill: PadV
 def _index_tile(value: object) -> Tile:
     """An index tile of 32 or 64 bits, sign preserved."""
     operand = as_operand("gather: indices", value)
-    tile = as_tile("gather: indices", operand) if not isinstance(operand, Scalar) else _wide(operand)
+    tile = (
+        as_tile("gather: indices", operand) if not isinstance(operand, Scalar) else _wide(operand)
+    )
     if not tile.dtype.is_integer:
         raise TypeMismatchError(f"gather: indices must be integers, found {tile.dtype}")
     if tile.dtype in (dtypes.int32, dtypes.int64):

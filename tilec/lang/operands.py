@@ -50,9 +50,7 @@ class Unified:
 
     def op(self, name: str, **attributes: Any) -> Any:
         """Emit an op on all operands whose result has their type."""
-        return self.result(
-            self.emitter.value(name, self.handles, self.type(), attributes or None)
-        )
+        return self.result(self.emitter.value(name, self.handles, self.type(), attributes or None))
 
     def constant(self, value: bool | int | float) -> Handle:
         """A constant of the operands' type."""

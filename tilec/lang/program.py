@@ -1,4 +1,4 @@
-"""What concerns a program as a whole: its place in a grid, printing, checking, compile-time helpers."""
+"""What concerns a program as a whole: its place in a grid, printing, checking, constants."""
 
 from __future__ import annotations
 

@@ -58,8 +58,13 @@ def _accumulate(
     result = _accumulated_dtype(tile.dtype) if dtype is None else as_dtype(dtype)
     half = result in (dtypes.float16, dtypes.bfloat16)
     tile = astype(tile, dtypes.float32 if half else result)
-    total = _along(what, tile, axis, keepdims, lambda part, dim: reduce_one(
-        [part], dim, combine, [identity])[0])
+    total = _along(
+        what,
+        tile,
+        axis,
+        keepdims,
+        lambda part, dim: reduce_one([part], dim, combine, [identity])[0],
+    )
     return astype(total, result)
 
 
@@ -98,8 +103,13 @@ def _extreme(what: str, x: Operand, axis: Axis, keepdims: bool, propagate_nan: b
         handle = emitter.value(name, (left.handle, right.handle), emitter.type_of(dtype, None))
         return Scalar(handle, dtype, weak=False)
 
-    return _along(what[:3], tile, axis, keepdims, lambda part, dim: reduce_one(
-        [part], dim, combine, [identity])[0])
+    return _along(
+        what[:3],
+        tile,
+        axis,
+        keepdims,
+        lambda part, dim: reduce_one([part], dim, combine, [identity])[0],
+    )
 
 
 def extreme_identity(what: str, dtype: DType, propagate_nan: bool) -> float:
@@ -125,8 +135,15 @@ def _logical(
     what: str, symbol: str, identity: bool, x: Operand, axis: Axis, keepdims: bool
 ) -> Tile:
     tile = astype(as_tile(what, x), dtypes.bool_)
-    return _along(what, tile, axis, keepdims, lambda part, dim: reduce_one(
-        [part], dim, lambda left, right: bitwise(symbol, left, right), [identity])[0])
+    return _along(
+        what,
+        tile,
+        axis,
+        keepdims,
+        lambda part, dim: reduce_one(
+            [part], dim, lambda left, right: bitwise(symbol, left, right), [identity]
+        )[0],
+    )
 
 
 def mean(x: Operand, axis: Axis = None, *, keepdims: bool = False) -> Tile:
@@ -178,7 +195,9 @@ def argmin(x: Operand, axis: int | None = None, *, keepdims: bool = False) -> Ti
     return _arg("argmin", "<", "minimum", x, axis, keepdims)
 
 
-def _arg(what: str, symbol: str, extreme: str, x: Operand, axis: int | None, keepdims: bool) -> Tile:
+def _arg(
+    what: str, symbol: str, extreme: str, x: Operand, axis: int | None, keepdims: bool
+) -> Tile:
     tile = as_tile(what, x)
     check_arithmetic(what, tile.dtype)
     if tile.dtype.is_bool:
@@ -309,9 +328,7 @@ def reduce_one(
             for argument, dtype in zip(block.arguments, kinds, strict=True)
         ]
         emitter.op("tile.yield", _combined(tiles, combine(*arguments)))
-    return [
-        Tile(result, shape, tile.dtype) for result, tile in zip(op.results, tiles, strict=True)
-    ]
+    return [Tile(result, shape, tile.dtype) for result, tile in zip(op.results, tiles, strict=True)]
 
 
 def _identity(dtype: DType, value: float) -> Attribute:
@@ -336,5 +353,3 @@ def _combined(tiles: Sequence[Tile], results: Any) -> list[Any]:
             )
         handles.append(materialize(emitter, operand, tile.dtype, None))
     return handles
-
-

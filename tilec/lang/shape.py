@@ -217,9 +217,7 @@ def broadcast_to(x: Operand, shape: object) -> Tile:
     tile = as_tile("broadcast_to", x)
     extents = static_shape("broadcast_to", shape)
     broadcast_shapes("broadcast_to", [tile.shape], extents)
-    handle = broadcast_handle(
-        current("broadcast_to"), tile.handle, tile.dtype, tile.shape, extents
-    )
+    handle = broadcast_handle(current("broadcast_to"), tile.handle, tile.dtype, tile.shape, extents)
     return Tile(handle, extents, tile.dtype)
 
 

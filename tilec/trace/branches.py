@@ -75,9 +75,7 @@ class Branch:
         merge = _Merge(self._statement, current(), self._blocks)
         merged = tuple(
             merge.value(name, list(arms))
-            for name, arms in zip(
-                self._statement.names, zip(*self._left, strict=True), strict=True
-            )
+            for name, arms in zip(self._statement.names, zip(*self._left, strict=True), strict=True)
         )
         return merge.finish(self._op, self._condition, self._outside, merged)
 

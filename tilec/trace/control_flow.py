@@ -247,7 +247,9 @@ class _Body:
 
     def _with(self, node: ast.With, loop: _Loop | None) -> list[ast.stmt]:
         if _contains_jump(node, (ast.Return, ast.Break, ast.Continue), True):
-            raise self.error("a jump out of `with` is not supported in a kernel", node.items[0].context_expr)
+            raise self.error(
+                "a jump out of `with` is not supported in a kernel", node.items[0].context_expr
+            )
         items = [self._expressions().visit(item) for item in node.items]
         return [ast.copy_location(ast.With(items, self._block(node.body, loop)), node)]
 
@@ -309,7 +311,9 @@ class _Body:
         number = self._owner.add(statement)
         return number, f"__tilec_{statement.kind}_{number}"
 
-    def _loop_flags(self, node: ast.For | ast.While) -> tuple[_Loop, tuple[str, ...], list[ast.stmt]]:
+    def _loop_flags(
+        self, node: ast.For | ast.While
+    ) -> tuple[_Loop, tuple[str, ...], list[ast.stmt]]:
         """Names of a loop, the flags that end it, and the statements that reset its flags."""
         loop = self._owner.next_loop()
         exits: list[str] = []
@@ -467,7 +471,9 @@ class _Expressions(ast.NodeTransformer):
         return node
 
     def _comprehension(self, node: ast.expr) -> ast.expr:
-        own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        own = {
+            n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
         inner = _Expressions(self._owner, self._unbound - own)
         return inner.generic_visit(node)  # type: ignore[return-value]
 
@@ -561,7 +567,9 @@ def _walk_own(nodes: Iterable[ast.AST]) -> Iterable[ast.AST]:
         if isinstance(node, _NESTED) or isinstance(
             node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
         ):
-            stack.extend(n for n in ast.walk(node) if isinstance(n, ast.NamedExpr) and n is not node)
+            stack.extend(
+                n for n in ast.walk(node) if isinstance(n, ast.NamedExpr) and n is not node
+            )
             continue
         stack.extend(ast.iter_child_nodes(node))
 

@@ -40,20 +40,22 @@ class Unchanged:
 _rewritten: dict[tuple[CodeType, str], Rewritten | Unchanged] = {}
 
 
-def rewrite_code(code: CodeType) -> Rewritten | Unchanged:
-    """The rewritten form of a code object; worked out once."""
+def rewrite_function(function: FunctionType) -> Rewritten | Unchanged:
+    """The rewritten form of a function's code object; worked out once."""
+    code = function.__code__
     key = (code, code.co_filename)
     found = _rewritten.get(key)
     if found is None:
-        found = _rewritten[key] = _rewrite(code)
+        found = _rewritten[key] = _rewrite(function)
     return found
 
 
-def _rewrite(code: CodeType) -> Rewritten | Unchanged:
+def _rewrite(function: FunctionType) -> Rewritten | Unchanged:
+    code = function.__code__
     if RUNTIME in code.co_freevars or is_generator(code) or _is_foreign(code.co_filename):
         return Unchanged(None)
     try:
-        source = find_source(code)
+        source = find_source(function)
     except NoSource as reason:
         return Unchanged(str(reason))
     rewriter = FunctionRewriter(code.co_filename)
@@ -87,20 +89,23 @@ def _own_package() -> str:
 
 
 class Converter:
-    """Gives functions their rewritten form during one trace, and remembers which it met."""
+    """Gives functions their rewritten form during one trace.
+
+    Attributes:
+        unchanged: Functions that could not be rewritten, and why.
+    """
 
     def __init__(self) -> None:
-        self.entered: list[FunctionType] = []
         self.unchanged: dict[CodeType, str] = {}
-        self._seen: set[int] = set()
         self._cells: dict[int, CellType] = {}
 
     def __call__(self, function: FunctionType) -> FunctionType:
         """The function to call instead of ``function``."""
         code = function.__code__
-        form = rewrite_code(code)
-        self._record(function, form)
+        form = rewrite_function(function)
         if isinstance(form, Unchanged):
+            if form.reason is not None:
+                self.unchanged[code] = form.reason
             return function
         own = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
         own[RUNTIME] = self._runtime_cell(form)
@@ -114,15 +119,6 @@ class Converter:
         new.__kwdefaults__ = function.__kwdefaults__
         new.__qualname__ = function.__qualname__
         return new
-
-    def _record(self, function: FunctionType, form: Rewritten | Unchanged) -> None:
-        if is_internal(function.__code__.co_filename) or RUNTIME in function.__code__.co_freevars:
-            return
-        if isinstance(form, Unchanged) and form.reason is not None:
-            self.unchanged[function.__code__] = form.reason
-        if id(function) not in self._seen:
-            self._seen.add(id(function))
-            self.entered.append(function)
 
     def _runtime_cell(self, form: Rewritten) -> CellType:
         key = id(form)
@@ -139,4 +135,3 @@ def call_rewritten(converter: Converter) -> Callable[..., object]:
         return runtime.function(function)(*arguments)
 
     return call
-

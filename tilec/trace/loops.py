@@ -216,7 +216,9 @@ class _Loop:
         """Begin another attempt at a device loop."""
         self._attempts += 1
         if self._attempts > _RETRIES:
-            raise TraceError(f"the types of the variables of this `{self._statement.kind}` do not settle")
+            raise TraceError(
+                f"the types of the variables of this `{self._statement.kind}` do not settle"
+            )
         if self._carried is None:
             self._carried = _Carried(self._statement, self._entry, certain)
             self._checkpoint = current().checkpoint()
@@ -468,4 +470,3 @@ def both(left: Any, right: Any) -> Any:
     if isinstance(right, bool):
         return left if right else False
     return bitwise("&", left, right)
-

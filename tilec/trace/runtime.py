@@ -125,16 +125,16 @@ class Runtime:
             branch.leave((yes() if branch.then else no(),))
         return branch.results(())[0]
 
-    def compare_chain(
-        self, symbols: Sequence[str], first: Any, *rest: Callable[[], Any]
-    ) -> Any:
+    def compare_chain(self, symbols: Sequence[str], first: Any, *rest: Callable[[], Any]) -> Any:
         """``a < b() < c()``."""
         result: Any = True
         left = first
         for symbol, thunk in zip(symbols, rest, strict=True):
             right = thunk()
-            link = compare(symbol, left, right) if _any_traced(left, right) else _PYTHON[symbol](
-                left, right
+            link = (
+                compare(symbol, left, right)
+                if _any_traced(left, right)
+                else _PYTHON[symbol](left, right)
             )
             result = self.and_(result, functools.partial(_identity, link))
             if not isinstance(result, Traced) and not result:
@@ -176,7 +176,7 @@ class Runtime:
             )
         if isinstance(callee, Undefined):
             raise callee.error()
-        call = getattr(type(callee), "__call__", None)
+        call = vars(type(callee)).get("__call__")
         if type(call) is FunctionType and not isinstance(callee, type):
             return MethodType(self._convert(call), callee)
         return callee
@@ -206,8 +206,6 @@ def _print(*values: Any, **options: Any) -> None:
             hint='use tl.print("{}", x) at run time, or tl.static_print(x) for its type',
         )
     builtins.print(*values, **options)
-
-
 
 
 def _extreme(name: str, python: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:

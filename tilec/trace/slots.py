@@ -93,18 +93,25 @@ def join(left: Any, right: Any) -> Slot:
             raise Mismatch(left, right)
         return Slot(_WEAK_DTYPES[kind], None, weak=True)
     if a.weak or b.weak:
-        strong, weak, value = (b, a, left) if a.weak else (a, b, right)
-        if weak_kind(weak.dtype) > weak_kind(strong.dtype):
+        fits = _takes(b, left) if a.weak else _takes(a, right)
+        if not fits:
             raise Mismatch(left, right)
-        if is_number(value):
-            try:
-                check_literal(value, strong.dtype)
-            except TypeMismatchError:
-                raise Mismatch(left, right) from None
-        return strong
+        return b if a.weak else a
     if a.dtype is b.dtype and {a.shape, b.shape} <= {None, ()}:
         return Slot(a.dtype, (), weak=False)
     raise Mismatch(left, right)
+
+
+def _takes(strong: Slot, weak: Any) -> bool:
+    """Whether a weak value can become one of a strong type."""
+    if weak_kind(slot_of(weak).dtype) > weak_kind(strong.dtype):
+        return False
+    if is_number(weak):
+        try:
+            check_literal(weak, strong.dtype)
+        except TypeMismatchError:
+            return False
+    return True
 
 
 def same(left: Any, right: Any) -> bool:

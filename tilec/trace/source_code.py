@@ -12,7 +12,7 @@ import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from types import CodeType
+from types import CodeType, FunctionType, ModuleType
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 _COMPILER_FLAGS = 0x1FF0000  # the __future__ features that a code object carries in co_flags
@@ -30,12 +30,13 @@ class Source:
     flags: int
 
 
-def find_source(code: CodeType) -> Source:
-    """The syntax tree that ``code`` was compiled from.
+def find_source(function: FunctionType) -> Source:
+    """The syntax tree that a function was compiled from.
 
     Raises:
         NoSource: There is no text, or it is not what was compiled.
     """
+    code = function.__code__
     lines = linecache.getlines(code.co_filename)
     if not lines:
         raise NoSource(f"there is no source text for {code.co_filename}")
@@ -44,7 +45,7 @@ def find_source(code: CodeType) -> Source:
     flags = code.co_flags & _COMPILER_FLAGS
     for tree in _candidate_trees(code, lines):
         for node in _functions_at(tree, code):
-            if _has_assert(node) or _compiles_to(node, code, flags):
+            if _has_assert(node) or _compiles_to(node, function, flags):
                 return Source(node, flags)
     raise NoSource(f"{code.co_filename} has changed since it was imported")
 
@@ -108,9 +109,26 @@ def _has_assert(node: FunctionNode) -> bool:
     return any(isinstance(child, ast.Assert) for child in ast.walk(node))
 
 
-def _compiles_to(node: FunctionNode, code: CodeType, flags: int) -> bool:
-    compiled = compile_function(node, code, flags)
-    return compiled is not None and _same(compiled, code)
+def _compiles_to(node: FunctionNode, function: FunctionType, flags: int) -> bool:
+    code = function.__code__
+    # The compiler treats attributes of names that the file imports in its own way.
+    guesses = {_imported_names(function), (), tuple(sorted(set(code.co_names)))}
+    for imported in guesses:
+        compiled = compile_function(node, code, flags, imported=imported)
+        if compiled is not None and _same(compiled, code):
+            return True
+    return False
+
+
+def _imported_names(function: FunctionType) -> tuple[str, ...]:
+    """The global names that a function's file has probably imported."""
+    own = function.__module__
+    names: list[str] = []
+    for name in set(function.__code__.co_names):
+        value = function.__globals__.get(name)
+        if isinstance(value, ModuleType) or getattr(value, "__module__", own) not in (own, None):
+            names.append(name)
+    return tuple(sorted(names))
 
 
 def _same(left: CodeType, right: CodeType) -> bool:
@@ -135,9 +153,20 @@ def _same_constant(left: object, right: object) -> bool:
 
 
 def compile_function(
-    node: FunctionNode, like: CodeType, flags: int, extra_free: tuple[str, ...] = ()
+    node: FunctionNode,
+    like: CodeType,
+    flags: int,
+    extra_free: tuple[str, ...] = (),
+    imported: tuple[str, ...] = (),
 ) -> CodeType | None:
     """Compile a function whose free variables are those of ``like`` (and some more).
+
+    Args:
+        node: The function.
+        like: The code object whose name, file and free variables the new one gets.
+        flags: ``__future__`` features.
+        extra_free: More free variables.
+        imported: Global names that the file imports.
 
     Returns:
         The function's code object, or None if the tree is no valid function.
@@ -161,6 +190,8 @@ def compile_function(
         )
     outer = ast.parse(f"def __tilec_outer({', '.join(free)}): pass")
     outer.body[0].body = [inner]  # type: ignore[attr-defined]
+    if imported:
+        outer.body.append(ast.Import([ast.alias(name) for name in imported]))
     ast.fix_missing_locations(outer)
     module = compile(outer, like.co_filename, "exec", flags=flags, dont_inherit=True)
     return _nested_code(module, ("__tilec_outer", like.co_name))

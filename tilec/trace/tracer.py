@@ -21,8 +21,8 @@ from tilec.lang.source import (
 )
 from tilec.lang.values import ControlFlowError, Scalar
 from tilec.lang.views import Partition, TensorView, View, ViewType
-from tilec.trace.dependencies import Dependencies
 from tilec.trace.functions import Converter, call_rewritten
+from tilec.trace.options import KernelOptions
 from tilec.trace.signature import ConstantSpec, ScalarSpec, Signature, Spec, TupleSpec, ViewSpec
 from tilec.trace.source_code import is_generator
 
@@ -35,16 +35,16 @@ class Traced:
 
     Attributes:
         bytecode: MLIR bytecode, with locations, of a module that holds one `tile.kernel`.
-        dependencies: What the kernel's meaning depends on beside its arguments.
         arg_names: Names of the flat run-time arguments.
     """
 
     bytecode: bytes
-    dependencies: Dependencies
     arg_names: tuple[str, ...]
 
 
-def trace(fn: FunctionType, name: str, signature: Signature, options: object = None) -> Traced:
+def trace(
+    fn: FunctionType, name: str, signature: Signature, options: KernelOptions | None = None
+) -> Traced:
     """Trace a kernel for one specialization.
 
     Args:
@@ -63,9 +63,13 @@ def trace(fn: FunctionType, name: str, signature: Signature, options: object = N
             hint="kernels are launched from the host; share code in a plain function",
         )
     names = _parameter_names(fn, name, signature)
-    flat = [leaf for parameter in zip(names, signature.specs, strict=True) for leaf in _flatten(*parameter)]
-    emitter = Emitter(_run.__code__)
-    block = _begin_kernel(emitter, name, flat, _definition(fn))
+    flat = [
+        leaf
+        for parameter in zip(names, signature.specs, strict=True)
+        for leaf in _flatten(*parameter)
+    ]
+    emitter = Emitter(_run.__code__, _definition(fn))
+    block = _begin_kernel(emitter, name, flat)
     converter = Converter()
     arguments = _Arguments(list(block.arguments))
     values = {
@@ -80,10 +84,8 @@ def trace(fn: FunctionType, name: str, signature: Signature, options: object = N
                 frames=[_definition(fn)],
                 hint="kernels return nothing; write results with y.store(tile)",
             )
-        emitter.op("tile.return")
-    bytecode = emitter.finish()
-    dependencies = Dependencies.collect(fn, signature, converter.entered)
-    return Traced(bytecode, dependencies, tuple(leaf for leaf, _ in flat))
+        emitter.op_at_definition("tile.return")
+    return Traced(emitter.finish(), tuple(leaf for leaf, _ in flat))
 
 
 # -- the kernel op and its arguments -------------------------------------------------------------
@@ -137,7 +139,7 @@ def _mlir_type(emitter: Emitter, spec: ViewSpec | ScalarSpec) -> Any:
 
 
 def _begin_kernel(
-    emitter: Emitter, name: str, flat: list[tuple[str, ViewSpec | ScalarSpec]], place: Frame
+    emitter: Emitter, name: str, flat: list[tuple[str, ViewSpec | ScalarSpec]]
 ) -> Any:
     """Emit the kernel op; returns its block."""
     dialects = emitter.dialects
@@ -148,8 +150,8 @@ def _begin_kernel(
         "function_type": dialects.ir.TypeAttr.get(function, context=dialects.context),
         "arg_names": dialects.array([dialects.string(leaf) for leaf, _ in flat]),
     }
-    with emitter.at(emitter.module.body), emitter.placed(place):
-        op = emitter.op("tile.kernel", (), (), attributes, regions=1)
+    with emitter.at(emitter.module.body):
+        op = emitter.op_at_definition("tile.kernel", attributes, regions=1)
         return emitter.add_block(op.regions[0], types)
 
 
@@ -206,9 +208,7 @@ def _chain(traceback: TracebackType | None) -> list[Position]:
     return positions_of_traceback(traceback)
 
 
-def _placed(
-    error: TilecError, traceback: TracebackType | None, converter: Converter
-) -> TilecError:
+def _placed(error: TilecError, traceback: TracebackType | None, converter: Converter) -> TilecError:
     """Give an error the author's place, unless it has one."""
     positions = _chain(traceback)
     frames = [*error.frames, *(frame_of(p) for p in positions[len(error.frames) :])]

@@ -52,7 +52,8 @@ def test_as_dtype_complex_refused():
         as_dtype(np.dtype("complex64"))
     assert str(error.value) == (
         "unknown dtype dtype('complex64'): expected one of bool, int8, int16, int32, int64, uint8, "
-        "uint16, uint32, uint64, float16, bfloat16, float32, float64, tfloat32, float8_e4m3fn, float8_e5m2"
+        "uint16, uint32, uint64, float16, bfloat16, float32, float64, tfloat32, float8_e4m3fn, "
+        "float8_e5m2"
     )
 
 

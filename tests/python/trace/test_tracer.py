@@ -1,0 +1,76 @@
+"""Whole kernels: which ops they become. Their results are tested on the CPU executor."""
+
+import tilec as tl
+
+
+def softmax(y, x):
+    row = x.load_like(y).to(tl.float32)
+    e = tl.exp(row - tl.max(row, axis=-1, keepdims=True))
+    y.store((e / tl.sum(e, axis=-1, keepdims=True)).to(y.dtype))
+
+
+def matmul(c, a, b, *, tk: tl.Constant[int] = 64):
+    m, n = c.index
+    tm, tn = c.tile_shape
+    acc = tl.zeros((tm, tn), tl.float32)
+    for k in range(a.num_tiles(1, tk)):
+        acc = tl.mma(a.load((m, k), (tm, tk)), b.load((k, n), (tk, tn)), acc)
+    c.store(acc.to(c.dtype))
+
+
+def test_softmax_one_call_one_op(tools):
+    partition, view = tools.view(tl.bfloat16, 2, (1, 64)), tools.view(tl.bfloat16, 2)
+    assert tools.ops(softmax, partition, view) == [
+        "tile.index",
+        "tile.load",
+        "arith.extf",
+        "tile.reduce",
+        "arith.maximumf",
+        "tile.yield",
+        "tile.broadcast",
+        "arith.subf",
+        "math.exp",
+        "tile.reduce",
+        "arith.addf",
+        "tile.yield",
+        "tile.broadcast",
+        "arith.divf",
+        "arith.truncf",
+        "tile.store",
+        "tile.return",
+    ]
+
+
+def test_matmul_device_loop_carries_accumulator_only(tools):
+    partition, view = tools.view(tl.float16, 2, (64, 32)), tools.view(tl.float16, 2)
+    text = tools.text(matmul, partition, view, view, tools.constant(16))
+    assert "iter_args(%arg4 = %cst) -> (tensor<64x32xf32>)" in text
+    assert text.count("tile.mma") == 1
+
+
+def test_trace_every_op_located_in_the_authors_file(tools):
+    partition, view = tools.view(tl.float16, 2, (64, 32)), tools.view(tl.float16, 2)
+    places = tools.locations(matmul, partition, view, view, tools.constant(16))
+    first = matmul.__code__.co_firstlineno
+    here = f'loc("matmul"("{__file__}":'
+    assert all(place.startswith(here) for _, place in places)
+    assert ("tile.mma", f"{here}{first + 5}:15))") in places
+    assert ("tile.num_tiles", f"{here}{first + 4}:20))") in places
+    assert ("scf.for", f"{here}{first + 4}:14))") in places
+
+
+def _helper(x):
+    return tl.exp(x) + 1
+
+
+def _caller(y, x):
+    y.store(_helper(x.load_like(y)))
+
+
+def test_trace_op_in_helper_located_with_call_chain(tools):
+    float_view = tools.view(tl.float32, 1)
+    places = dict(tools.locations(_caller, tools.view(tl.float32, 1, (8,)), float_view))
+    assert places["math.exp"] == (
+        f'loc(callsite("_helper"("{__file__}":{_helper.__code__.co_firstlineno + 1}:12) at '
+        f'"_caller"("{__file__}":{_caller.__code__.co_firstlineno + 1}:13)))'
+    )
