@@ -292,13 +292,13 @@ void bindStream(Frame &frame) {
   Ref handle = PyLong_CheckExact(object)
                    ? Ref::share(object)
                    : Ref::steal(PyObject_CallOneArg(handleOf, object));
-  void *pointer = PyLong_AsVoidPtr(handle.get());
+  unsigned long long value = PyLong_AsUnsignedLongLong(handle.get());
   if (PyErr_Occurred()) {
     PyErr_Clear();
     raiseLaunchError("stream= is " + describe(object) +
-                     ", expected a stream handle");
+                     ", expected a handle between 0 and 2**64 - 1");
   }
-  frame.request = {true, reinterpret_cast<uintptr_t>(pointer)};
+  frame.request = {true, static_cast<uintptr_t>(value)};
 }
 
 } // namespace

@@ -138,9 +138,9 @@ NB_MODULE(_runtime, module) {
     throw nb::python_error();
   }
 
-  module.def("set_driver_library", &Driver::setLibraryPath, nb::arg("path"),
-             "Load this library instead of libcuda.so.1: a hook for tests. "
-             "Returns False when the driver is loaded already.");
+  module.def("replace_driver", &Driver::replaceLibrary, nb::arg("path"),
+             "Use this library instead of libcuda.so.1 from now on ('' for that "
+             "again): a hook for tests, which bring a recording driver.");
   module.def("driver_version", &driverVersion,
              "The CUDA version that the driver supports, as 1000 * major + 10 "
              "* minor.");

@@ -29,7 +29,6 @@ enum TypeCode : uint8_t {
   boolean = 6,
   float8e4m3fn = 10,
   float8e5m2 = 12,
-  float8e8m0fnu = 14,
 };
 
 struct Version {

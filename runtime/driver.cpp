@@ -11,10 +11,10 @@ using namespace tilec::runtime;
 
 Driver::State Driver::state = Driver::State::unloaded;
 Driver *Driver::instance = nullptr;
-std::string Driver::libraryPath = "libcuda.so.1";
 
 namespace {
 
+constexpr const char *defaultLibrary = "libcuda.so.1";
 constexpr int oldestDriver = 12000;
 
 using GetProcAddress = driver::Result (*)(const char *, void **, int, uint64_t,
@@ -27,11 +27,11 @@ std::string versionText(int version) {
 
 } // namespace
 
-bool Driver::setLibraryPath(const std::string &path) {
-  if (state != State::unloaded)
-    return false;
-  libraryPath = path;
-  return true;
+std::string Driver::libraryPath = defaultLibrary;
+
+void Driver::replaceLibrary(const std::string &path) {
+  libraryPath = path.empty() ? defaultLibrary : path;
+  state = State::unloaded; // the old instance stays, others may refer to it
 }
 
 void Driver::markForkedChild() {

@@ -29,10 +29,10 @@ public:
     return load();
   }
 
-  /// Loads another library instead of libcuda.so.1: a hook for tests, which
-  /// bring a driver that records what it is told. Takes effect only before the
-  /// driver is loaded; returns whether it did.
-  static bool setLibraryPath(const std::string &path);
+  /// Forgets the driver in use and loads `path` at the next use (libcuda.so.1
+  /// when empty): a hook for tests, which bring a driver that records what it
+  /// is told. Kernels that are loaded keep their handles of the old one.
+  static void replaceLibrary(const std::string &path);
 
   /// The device with this ordinal; retains its primary context at first use.
   DeviceState &device(int ordinal);

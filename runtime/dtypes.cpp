@@ -33,7 +33,6 @@ constexpr Entry table[dtypeCount] = {
     {"f64", "float64", "f8", dlpack::ieeeFloat, 64},
     {"e4m3", "float8_e4m3fn", nullptr, dlpack::float8e4m3fn, 8},
     {"e5m2", "float8_e5m2", nullptr, dlpack::float8e5m2, 8},
-    {"e8m0", "float8_e8m0fnu", nullptr, dlpack::float8e8m0fnu, 8},
 };
 
 template <typename Predicate>

@@ -25,10 +25,9 @@ enum class DType : uint8_t {
   f64,
   e4m3,
   e5m2,
-  e8m0,
 };
 
-constexpr int dtypeCount = 16;
+constexpr int dtypeCount = 15;
 
 /// tilec's name: "bool", "i8", …, "bf16".
 const char *nameOf(DType dtype);
