@@ -1,4 +1,5 @@
-//===- arguments.cpp - Binding the arguments of one launch -----------------===//
+//===- arguments.cpp - Binding the arguments of one launch
+//-----------------===//
 
 #include "arguments.h"
 
@@ -132,11 +133,10 @@ void assignValues(const KernelSignature &signature, PyObject *const *args,
                   size_t nargsf, PyObject *kwnames, Frame &frame) {
   size_t given = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
   if (given > signature.positionalCount)
-    raiseLaunchError(signature.kernelName + " takes " +
-                     std::to_string(signature.positionalCount) +
-                     " positional arguments (" +
-                     parameterList(signature, true) + "), found " +
-                     std::to_string(given));
+    raiseLaunchError(
+        signature.kernelName + " takes " +
+        std::to_string(signature.positionalCount) + " positional arguments (" +
+        parameterList(signature, true) + "), found " + std::to_string(given));
   for (size_t k = 0; k < signature.parameters.size(); ++k)
     frame.values.push(k < given ? args[k] : nullptr);
   Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
@@ -186,8 +186,8 @@ private:
     case ValueKind::boolean:
     case ValueKind::integer:
     case ValueKind::real: {
-      frame.flat.push({false, static_cast<uint32_t>(frame.scalars.size()),
-                       value});
+      frame.flat.push(
+          {false, static_cast<uint32_t>(frame.scalars.size()), value});
       ScalarValue &scalar = frame.scalars.grow();
       scalar = bindScalar(value, profile.kind);
       frame.key.push(
@@ -316,15 +316,14 @@ void tilec::runtime::bindArguments(KernelSignature &signature,
       binder.bindParameter(signature.parameters[current],
                            frame.values[current]);
   } catch (const ArgumentProblem &problem) {
-    raiseLaunchError("argument " +
-                         nameOfArgument(signature, frame,
-                                        frame.flat.size() - 1) +
-                         " " + problem.message,
-                     problem.hint);
+    raiseLaunchError(
+        "argument " + nameOfArgument(signature, frame, frame.flat.size() - 1) +
+            " " + problem.message,
+        problem.hint);
   } catch (const ErrorSet &) {
     // An array library refused, or a value cannot be a constant.
-    raiseLaunchErrorFromCurrent(
-        "argument '" + textOf(signature.parameters[current].name) +
-        "' cannot be bound");
+    raiseLaunchErrorFromCurrent("argument '" +
+                                textOf(signature.parameters[current].name) +
+                                "' cannot be bound");
   }
 }

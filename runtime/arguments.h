@@ -1,4 +1,5 @@
-//===- arguments.h - Binding the arguments of one launch -------------------===//
+//===- arguments.h - Binding the arguments of one launch
+//-------------------===//
 
 #pragma once
 
@@ -15,9 +16,9 @@ namespace tilec::runtime {
 /// One parameter of a kernel.
 struct Parameter {
   Ref name;
-  bool constant = false;    // tl.Constant: its value is part of the key
+  bool constant = false; // tl.Constant: its value is part of the key
   bool keywordOnly = false;
-  Ref defaultValue;         // nothing: the argument is required
+  Ref defaultValue; // nothing: the argument is required
   // What the last launch passed here. A launch usually passes the same types
   // and constants again, and then nothing has to be looked up.
   const TypeProfile *seen = nullptr;
@@ -48,7 +49,7 @@ struct KernelSignature {
 /// One run-time argument, numbered as in a launch plan.
 struct FlatArgument {
   bool isArray;
-  uint32_t index; // into arrays or scalars
+  uint32_t index;   // into arrays or scalars
   PyObject *object; // borrowed from the caller
 };
 
@@ -81,8 +82,8 @@ void bindArguments(KernelSignature &signature, PyObject *const *args,
                    size_t nargsf, PyObject *kwnames, Frame &frame);
 
 /// "'x'", or "'pair[1]'" inside a tuple: the name of a flat argument.
-std::string nameOfArgument(const KernelSignature &signature,
-                           const Frame &frame, size_t flatIndex);
+std::string nameOfArgument(const KernelSignature &signature, const Frame &frame,
+                           size_t flatIndex);
 
 /// The name of the array `index` of the frame.
 inline std::string nameOfArray(const KernelSignature &signature,

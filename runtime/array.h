@@ -1,4 +1,5 @@
-//===- array.h - An array argument, whatever library it came from ----------===//
+//===- array.h - An array argument, whatever library it came from
+//----------===//
 
 #pragma once
 

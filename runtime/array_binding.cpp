@@ -1,4 +1,5 @@
-//===- array_binding.cpp - From Python objects to array views --------------===//
+//===- array_binding.cpp - From Python objects to array views
+//--------------===//
 
 #include "array_binding.h"
 
@@ -157,8 +158,8 @@ void tilec::runtime::describeMemory(ArrayView &view, uint64_t pointer,
 
 void tilec::runtime::bindDLTensor(const dlpack::Tensor &tensor,
                                   ArrayView &view) {
-  std::optional<DType> dtype = dtypeFromDLPack(
-      tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
+  std::optional<DType> dtype =
+      dtypeFromDLPack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
   if (!dtype)
     throw ArgumentProblem{
         std::string("has an element type that kernels do not know: ") +

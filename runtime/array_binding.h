@@ -1,4 +1,5 @@
-//===- array_binding.h - From Python objects to array views ----------------===//
+//===- array_binding.h - From Python objects to array views
+//----------------===//
 
 #pragma once
 
@@ -12,8 +13,8 @@ namespace tilec::runtime {
 /// What values of one Python type are, to a kernel.
 enum class ValueKind : uint8_t {
   array,
-  marker,   // partition, accumulate, unchecked
-  boolean,  // run-time scalars
+  marker,  // partition, accumulate, unchecked
+  boolean, // run-time scalars
   integer,
   real,
   sequence, // a tuple or list of arguments
@@ -23,11 +24,11 @@ enum class ValueKind : uint8_t {
 
 /// How an array type shows its memory, the fastest first.
 enum class ArrayProtocol : uint8_t {
-  exchange,       // DLPack's C table: no Python call at all
-  dlpack,         // __dlpack__ / __dlpack_device__
-  cudaInterface,  // __cuda_array_interface__
-  hostInterface,  // __array_interface__
-  description,    // shape and dtype without memory (tilec.ArraySpec)
+  exchange,      // DLPack's C table: no Python call at all
+  dlpack,        // __dlpack__ / __dlpack_device__
+  cudaInterface, // __cuda_array_interface__
+  hostInterface, // __array_interface__
+  description,   // shape and dtype without memory (tilec.ArraySpec)
 };
 
 /// What is known of one Python type; made once, kept for good.

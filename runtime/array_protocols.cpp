@@ -1,4 +1,5 @@
-//===- array_protocols.cpp - Arrays shown through Python objects -----------===//
+//===- array_protocols.cpp - Arrays shown through Python objects
+//-----------===//
 //
 // The slower ways in: DLPack capsules and the two array interfaces.
 //
@@ -96,8 +97,8 @@ void tilec::runtime::bindDLPack(PyObject *object, const TypeProfile &profile,
   if (request.hasStream) {
     stream = request.stream ? request.stream : driver::legacyStream;
   } else if (onGpu && profile.streamOf) {
-    Ref current = Ref::steal(
-        PyObject_CallFunction(profile.streamOf, "i", device.id));
+    Ref current =
+        Ref::steal(PyObject_CallFunction(profile.streamOf, "i", device.id));
     stream = static_cast<uintptr_t>(toAddress(current.get()));
     synchronize = false;
   }
@@ -168,9 +169,10 @@ DType interfaceDType(PyObject *object, PyObject *interface) {
       if (std::optional<DType> known = dtypeFromNumpyName(name))
         return *known;
   }
-  throw ArgumentProblem{"has an element type that kernels do not know: " +
-                            name + " (" + text + ")",
-                        text[0] == '>' ? "convert it to native byte order" : ""};
+  throw ArgumentProblem{
+      "has an element type that kernels do not know: " + name + " (" + text +
+          ")",
+      text[0] == '>' ? "convert it to native byte order" : ""};
 }
 
 /// Strides in bytes → elements; nothing is copied when they are absent.
@@ -197,8 +199,8 @@ int cudaDeviceOf(PyObject *object, const TypeProfile &profile,
     return anyDevice;
   int device = Driver::get().deviceOf(view.pointer);
   if (device < 0)
-    throw ArgumentProblem{
-        "has a __cuda_array_interface__ whose pointer the driver does not know"};
+    throw ArgumentProblem{"has a __cuda_array_interface__ whose pointer the "
+                          "driver does not know"};
   return device;
 }
 

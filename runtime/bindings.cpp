@@ -1,4 +1,5 @@
-//===- bindings.cpp - The module tilec._runtime ----------------------------===//
+//===- bindings.cpp - The module tilec._runtime
+//----------------------------===//
 
 #include "driver.h"
 #include "errors.h"
@@ -84,15 +85,15 @@ nb::tuple linkPtx(nb::bytes ptx, const std::vector<std::string> &options,
     result = linker.link(text, options);
   }
   if (result.status != 0) {
-    std::string log = result.errorLog.empty()
-                          ? "nvJitLink failed with code " +
-                                std::to_string(result.status)
-                          : result.errorLog;
+    std::string log =
+        result.errorLog.empty()
+            ? "nvJitLink failed with code " + std::to_string(result.status)
+            : result.errorLog;
     PyErr_SetString(linkErrorType, log.c_str());
     throw nb::python_error();
   }
-  return nb::make_tuple(
-      nb::bytes(result.cubin.data(), result.cubin.size()), result.infoLog);
+  return nb::make_tuple(nb::bytes(result.cubin.data(), result.cubin.size()),
+                        result.infoLog);
 }
 
 std::string overlapText(Overlap result) {
@@ -132,15 +133,16 @@ NB_MODULE(_runtime, module) {
         Ref::steal(PyErr_NewException("tilec._runtime.NvJitLinkError",
                                       PyExc_RuntimeError, nullptr))
             .release();
-    check(PyObject_SetAttrString(module.ptr(), "NvJitLinkError",
-                                 linkErrorType));
+    check(
+        PyObject_SetAttrString(module.ptr(), "NvJitLinkError", linkErrorType));
   } catch (const ErrorSet &) {
     throw nb::python_error();
   }
 
-  module.def("replace_driver", &Driver::replaceLibrary, nb::arg("path"),
-             "Use this library instead of libcuda.so.1 from now on ('' for that "
-             "again): a hook for tests, which bring a recording driver.");
+  module.def(
+      "replace_driver", &Driver::replaceLibrary, nb::arg("path"),
+      "Use this library instead of libcuda.so.1 from now on ('' for that "
+      "again): a hook for tests, which bring a recording driver.");
   module.def("driver_version", &driverVersion,
              "The CUDA version that the driver supports, as 1000 * major + 10 "
              "* minor.");
@@ -164,8 +166,8 @@ NB_MODULE(_runtime, module) {
   module.def(
       "arrays_overlap",
       [](nb::tuple a, nb::tuple b) {
-        return overlapText(overlap(OwnedFootprint(a).footprint,
-                                   OwnedFootprint(b).footprint));
+        return overlapText(
+            overlap(OwnedFootprint(a).footprint, OwnedFootprint(b).footprint));
       },
       "Whether two arrays share a byte: 'none', 'some' or 'undecided'. Each is "
       "(address, shape, strides in bytes, bytes per element).");

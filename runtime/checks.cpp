@@ -1,4 +1,5 @@
-//===- checks.cpp - What must hold before a kernel may run -----------------===//
+//===- checks.cpp - What must hold before a kernel may run
+//-----------------===//
 
 #include "checks.h"
 
@@ -79,13 +80,12 @@ private:
     int deviceA = frame.arrays[a].device;
     int deviceB = frame.arrays[b].device;
     bool mixed = deviceA == hostDevice || deviceB == hostDevice;
-    raiseLaunchError(
-        "arguments are on different devices: " + name(a) + " is in " +
-            deviceText(deviceA) + ", " + name(b) + " is in " +
-            deviceText(deviceB),
-        mixed ? "move " + name(deviceA == hostDevice ? a : b) +
-                    " to the GPU, or all arguments to the host"
-              : "copy one of them to the other's device");
+    raiseLaunchError("arguments are on different devices: " + name(a) +
+                         " is in " + deviceText(deviceA) + ", " + name(b) +
+                         " is in " + deviceText(deviceB),
+                     mixed ? "move " + name(deviceA == hostDevice ? a : b) +
+                                 " to the GPU, or all arguments to the host"
+                           : "copy one of them to the other's device");
   }
 
   /// Work goes to the current stream of the arrays' library. Arrays of two
@@ -188,9 +188,8 @@ private:
                            " was launched without a partition and without "
                            "grid=, expected one of them",
                        "wrap the output in tl.partition(array, tile_shape)");
-    Ref tuple = PyLong_Check(object)
-                    ? Ref::steal(PyTuple_Pack(1, object))
-                    : Ref::steal(PySequence_Tuple(object));
+    Ref tuple = PyLong_Check(object) ? Ref::steal(PyTuple_Pack(1, object))
+                                     : Ref::steal(PySequence_Tuple(object));
     Py_ssize_t rank = PyTuple_GET_SIZE(tuple.get());
     frame.programs = 1;
     bool valid = rank >= 1 && rank <= 3;
@@ -279,9 +278,8 @@ private:
         "argument " + name(k) + " is written, but" + verb + name(other) +
             ", expected disjoint arrays",
         b.writable() ? "give each output memory of its own"
-                     : "to work in place, read the output itself: " +
-                           name(k) + ".load(), and do not pass " +
-                           name(other));
+                     : "to work in place, read the output itself: " + name(k) +
+                           ".load(), and do not pass " + name(other));
   }
 
   const KernelSignature &signature;

@@ -1,4 +1,5 @@
-//===- checks.h - What must hold before a kernel may run -------------------===//
+//===- checks.h - What must hold before a kernel may run
+//-------------------===//
 
 #pragma once
 

@@ -1,4 +1,5 @@
-//===- dlpack_abi.h - The binary layout of DLPack 1 ------------------------===//
+//===- dlpack_abi.h - The binary layout of DLPack 1
+//------------------------===//
 //
 // Source: https://dmlc.github.io/data-api and the dlpack.h that PyTorch ships.
 //

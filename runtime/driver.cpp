@@ -1,4 +1,5 @@
-//===- driver.cpp - The CUDA driver, loaded at first use -------------------===//
+//===- driver.cpp - The CUDA driver, loaded at first use
+//-------------------===//
 
 #include "driver.h"
 
@@ -79,8 +80,8 @@ Driver &Driver::load() {
 }
 
 void Driver::resolve(void *library) {
-  auto getProcAddress = reinterpret_cast<GetProcAddress>(
-      dlsym(library, "cuGetProcAddress_v2"));
+  auto getProcAddress =
+      reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
   int version = 0;
   if (auto getVersion = reinterpret_cast<driver::Result (*)(int *)>(
           dlsym(library, "cuDriverGetVersion")))

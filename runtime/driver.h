@@ -1,4 +1,5 @@
-//===- driver.h - The CUDA driver, loaded at first use ---------------------===//
+//===- driver.h - The CUDA driver, loaded at first use
+//---------------------===//
 
 #pragma once
 
@@ -54,7 +55,8 @@ public:
   using Function = driver::Function;
   using LaunchConfig = driver::LaunchConfig;
 
-#define SYMBOL(member, since, ...) std::add_pointer_t<__VA_ARGS__> member = nullptr;
+#define SYMBOL(member, since, ...)                                             \
+  std::add_pointer_t<__VA_ARGS__> member = nullptr;
 #include "driver_symbols.def"
 
 private:

@@ -1,4 +1,5 @@
-//===- driver_api.h - The few types and constants of the CUDA driver -------===//
+//===- driver_api.h - The few types and constants of the CUDA driver
+//-------===//
 //
 // Declared here so that building needs no CUDA toolkit. The layouts are those
 // of CUDA 12.0 and later (they are frozen by the driver's ABI).

@@ -1,4 +1,5 @@
-//===- dtypes.cpp - Element types of arrays and scalars --------------------===//
+//===- dtypes.cpp - Element types of arrays and scalars
+//--------------------===//
 
 #include "dtypes.h"
 
@@ -76,7 +77,6 @@ tilec::runtime::dtypeFromTypeString(std::string_view text) {
   });
 }
 
-std::optional<DType>
-tilec::runtime::dtypeFromNumpyName(std::string_view name) {
+std::optional<DType> tilec::runtime::dtypeFromNumpyName(std::string_view name) {
   return findEntry([&](const Entry &entry) { return name == entry.numpyName; });
 }

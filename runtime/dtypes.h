@@ -1,4 +1,5 @@
-//===- dtypes.h - Element types of arrays and scalars ----------------------===//
+//===- dtypes.h - Element types of arrays and scalars
+//----------------------===//
 
 #pragma once
 

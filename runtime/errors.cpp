@@ -1,4 +1,5 @@
-//===- errors.cpp - Raising errors of the tilec family ---------------------===//
+//===- errors.cpp - Raising errors of the tilec family
+//---------------------===//
 
 #include "errors.h"
 
@@ -84,8 +85,8 @@ void tilec::runtime::raiseDriverError(const std::string &message,
 void tilec::runtime::raiseDriverCallError(driver::Result result,
                                           const char *function,
                                           const std::string &context) {
-  std::string message = std::string(function) + " failed with " +
-                        Driver::get().nameOf(result);
+  std::string message =
+      std::string(function) + " failed with " + Driver::get().nameOf(result);
   if (!context.empty())
     message += " while " + context;
   raise(driverErrorClass(), message, {});

@@ -1,4 +1,5 @@
-//===- errors.h - Raising errors of the tilec family -----------------------===//
+//===- errors.h - Raising errors of the tilec family
+//-----------------------===//
 
 #pragma once
 

@@ -1,4 +1,5 @@
-//===- inline_vector.h - A vector whose first elements need no allocation --===//
+//===- inline_vector.h - A vector whose first elements need no allocation
+//--===//
 
 #pragma once
 
@@ -44,9 +45,7 @@ public:
   const T *end() const { return items + count; }
 
 private:
-  bool onHeap() const {
-    return items != reinterpret_cast<const T *>(storage);
-  }
+  bool onHeap() const { return items != reinterpret_cast<const T *>(storage); }
   void enlarge() {
     size_t larger = capacity * 2;
     T *fresh = static_cast<T *>(std::malloc(larger * sizeof(T)));

@@ -1,4 +1,5 @@
-//===- key.cpp - The packed facts that select a variant --------------------===//
+//===- key.cpp - The packed facts that select a variant
+//--------------------===//
 
 #include "key.h"
 
@@ -29,8 +30,8 @@ bool needsWideIndices(const ArrayView &view) {
   constexpr uint64_t limit = std::numeric_limits<int32_t>::max();
   if (view.empty())
     return false;
-  bool wide = view.high - view.pointer > limit ||
-              view.pointer - view.low > limit;
+  bool wide =
+      view.high - view.pointer > limit || view.pointer - view.low > limit;
   for (int dim = 0; dim < view.rank; ++dim)
     wide |= static_cast<uint64_t>(view.shape[dim]) > limit;
   return wide;
@@ -43,16 +44,16 @@ uint64_t tilec::runtime::packArray(const ArrayView &view) {
   uint64_t head = static_cast<uint64_t>(view.dtype);
   head = head << 4 | view.rank;
   head = head << 2 | static_cast<uint64_t>(view.access);
-  head = head << 3 | static_cast<uint64_t>(
-                         log2Divisor(view.pointer, maxAlignLog2));
+  head = head << 3 |
+         static_cast<uint64_t>(log2Divisor(view.pointer, maxAlignLog2));
   head = head << 1 | static_cast<uint64_t>(needsWideIndices(view));
   uint64_t word = arrayBit | head << headBits;
   for (int dim = 0; dim < view.rank; ++dim) {
     uint64_t stride = static_cast<uint64_t>(view.strides[dim]);
     int strideCode = stride == 1 ? unitStrideCode
                                  : log2Divisor(stride * bytes, maxAlignLog2);
-    int divisible = log2Divisor(static_cast<uint64_t>(view.shape[dim]),
-                                maxDivisibleLog2);
+    int divisible =
+        log2Divisor(static_cast<uint64_t>(view.shape[dim]), maxDivisibleLog2);
     word |= static_cast<uint64_t>(divisible * strideCodes + strideCode)
             << (dim * dimensionBits);
   }
@@ -88,7 +89,8 @@ uint64_t tilec::runtime::hashWords(const uint64_t *words, size_t count) {
   for (size_t k = 0; k < count; ++k) {
     unsigned __int128 product =
         static_cast<unsigned __int128>(hash ^ words[k]) * odd;
-    hash = static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+    hash =
+        static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
   return hash;
 }

@@ -1,4 +1,5 @@
-//===- key.h - The packed facts that select a variant ----------------------===//
+//===- key.h - The packed facts that select a variant
+//----------------------===//
 //
 // A launch is looked up by a sequence of 64-bit words, one per argument in
 // depth-first order, after one for the device. A word holds exactly the facts

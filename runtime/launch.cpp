@@ -1,4 +1,5 @@
-//===- launch.cpp - Handing a kernel to the driver -------------------------===//
+//===- launch.cpp - Handing a kernel to the driver
+//-------------------------===//
 
 #include "launch.h"
 
@@ -25,8 +26,8 @@ void fillParameters(const LaunchPlan &plan, const KernelSignature &signature,
       cell = frame.arrays[flat.index].pointer;
       break;
     case Kind::shape:
-      cell = static_cast<uint64_t>(
-          frame.arrays[flat.index].shape[parameter.dim]);
+      cell =
+          static_cast<uint64_t>(frame.arrays[flat.index].shape[parameter.dim]);
       break;
     case Kind::stride:
       cell = static_cast<uint64_t>(
@@ -52,8 +53,8 @@ std::string launchText(const LaunchPlan &plan, const Frame &frame) {
   return "launching " + plan.symbol + " with grid (" +
          std::to_string(frame.grid[0]) + ", " + std::to_string(frame.grid[1]) +
          ", " + std::to_string(frame.grid[2]) + ") of " +
-         std::to_string(plan.threads) + " threads on cuda:" +
-         std::to_string(frame.device);
+         std::to_string(plan.threads) +
+         " threads on cuda:" + std::to_string(frame.device);
 }
 
 } // namespace
@@ -90,8 +91,8 @@ void tilec::runtime::launch(Variant &variant, const KernelSignature &signature,
   // A full launch queue blocks here, perhaps behind a host callback that needs
   // the GIL.
   Py_BEGIN_ALLOW_THREADS;
-  result = driver.LaunchKernelEx(&config, function, arena.pointers.data(),
-                                 nullptr);
+  result =
+      driver.LaunchKernelEx(&config, function, arena.pointers.data(), nullptr);
   Py_END_ALLOW_THREADS;
   if (result != driver::success)
     raiseDriverCallError(result, "cuLaunchKernelEx", launchText(plan, frame));

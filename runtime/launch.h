@@ -1,4 +1,5 @@
-//===- launch.h - Handing a kernel to the driver ---------------------------===//
+//===- launch.h - Handing a kernel to the driver
+//---------------------------===//
 
 #pragma once
 

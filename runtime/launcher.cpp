@@ -1,4 +1,5 @@
-//===- launcher.cpp - The call from Python ---------------------------------===//
+//===- launcher.cpp - The call from Python
+//---------------------------------===//
 
 #include "launcher.h"
 
@@ -19,14 +20,48 @@ using namespace tilec::runtime;
 
 namespace {
 
+/// Held while a kernel's miss is resolved: of threads that race to the first
+/// launch, one compiles and the others find its variant.
+class ResolveLock {
+public:
+  ResolveLock() : lock(PyThread_allocate_lock()) {}
+  ~ResolveLock() { PyThread_free_lock(lock); }
+  ResolveLock(const ResolveLock &) = delete;
+
+  void acquire() {
+    unsigned long self = PyThread_get_thread_ident();
+    if (held && owner == self) {
+      PyErr_SetString(PyExc_RuntimeError,
+                      "a kernel was launched while it is being compiled");
+      throw ErrorSet{};
+    }
+    if (!PyThread_acquire_lock(lock, NOWAIT_LOCK)) {
+      Py_BEGIN_ALLOW_THREADS;
+      PyThread_acquire_lock(lock, WAIT_LOCK);
+      Py_END_ALLOW_THREADS;
+    }
+    owner = self;
+    held = true;
+  }
+  void release() {
+    held = false;
+    PyThread_release_lock(lock);
+  }
+
+private:
+  PyThread_type_lock lock;
+  unsigned long owner = 0; // guarded by the GIL, as is `held`
+  bool held = false;
+};
+
 struct LauncherState {
   KernelSignature signature;
   VariantTable variants;
+  ResolveLock resolving;
 };
 
 struct LauncherObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   LauncherState *state;
 };
 
@@ -44,16 +79,15 @@ LauncherState &stateOf(PyObject *self) {
 //===----------------------------------------------------------------------===//
 
 Ref deviceObject(int device) {
-  return device < 0 ? Ref::share(Py_None)
-                    : Ref::steal(PyLong_FromLong(device));
+  return device < 0 ? Ref::share(Py_None) : Ref::steal(PyLong_FromLong(device));
 }
 
 /// Asks Python for the variant of this key and remembers it.
-Ref resolve(PyObject *self, LauncherState &state, Frame &frame) {
+Ref askPython(PyObject *self, LauncherState &state, const Frame &frame) {
   Ref specs = specificationOf(state.signature, frame);
   Ref device = deviceObject(frame.device);
-  Ref answer = Ref::steal(PyObject_CallMethod(self, "_resolve", "OO",
-                                              specs.get(), device.get()));
+  Ref answer = Ref::steal(
+      PyObject_CallMethod(self, "_resolve", "OO", specs.get(), device.get()));
   PyObject *target = nullptr;
   PyObject *guards = nullptr;
   if (!PyArg_ParseTuple(answer.get(), "OO", &target, &guards))
@@ -68,6 +102,16 @@ Ref resolve(PyObject *self, LauncherState &state, Frame &frame) {
   state.variants.insert(frame.key.data(), frame.key.size(),
                         {Ref::share(target), parseGuards(guards)});
   return Ref::share(target);
+}
+
+Ref resolve(PyObject *self, LauncherState &state, const Frame &frame) {
+  struct Held {
+    explicit Held(ResolveLock &lock) : lock(lock) { lock.acquire(); }
+    ~Held() { lock.release(); }
+    ResolveLock &lock;
+  } held(state.resolving);
+  Ref target = state.variants.find(frame.key.data(), frame.key.size());
+  return target ? target : askPython(self, state, frame);
 }
 
 Ref extentsTuple(const int64_t *values, int rank) {
@@ -97,12 +141,12 @@ void runOnHost(PyObject *program, const Frame &frame) {
                              : Ref::share(flat.object);
     check(PyList_Append(arguments.get(), value.get()));
   }
-  Ref grid = frame.tiled ? Ref::share(Py_None)
-                         : Ref::steal(Py_BuildValue("(III)", frame.grid[0],
-                                                    frame.grid[1],
-                                                    frame.grid[2]));
-  Ref result = Ref::steal(PyObject_CallFunctionObjArgs(
-      program, arguments.get(), grid.get(), nullptr));
+  Ref grid = frame.tiled
+                 ? Ref::share(Py_None)
+                 : Ref::steal(Py_BuildValue("(III)", frame.grid[0],
+                                            frame.grid[1], frame.grid[2]));
+  Ref result = Ref::steal(PyObject_CallFunctionObjArgs(program, arguments.get(),
+                                                       grid.get(), nullptr));
 }
 
 //===----------------------------------------------------------------------===//
@@ -183,9 +227,8 @@ int initialize(PyObject *object, PyObject *args, PyObject *kwargs) {
   auto *self = reinterpret_cast<LauncherObject *>(object);
   const char *name = nullptr;
   PyObject *parameters = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO",
-                                   const_cast<char **>(names), &name,
-                                   &parameters))
+  if (!PyArg_ParseTupleAndKeywords(
+          args, kwargs, "sO", const_cast<char **>(names), &name, &parameters))
     return -1;
   try {
     auto state = std::make_unique<LauncherState>();
@@ -247,10 +290,10 @@ PyMethodDef methods[] = {
     {"__init_subclass__", initSubclass, METH_NOARGS | METH_CLASS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
-PyMemberDef members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET,
-     offsetof(LauncherObject, vectorcall), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET,
+                          offsetof(LauncherObject, vectorcall), READONLY,
+                          nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
 
 constexpr const char *doc =
     "Launcher(name, parameters)\n--\n\n"

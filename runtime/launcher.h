@@ -1,4 +1,5 @@
-//===- launcher.h - The call from Python -----------------------------------===//
+//===- launcher.h - The call from Python
+//-----------------------------------===//
 
 #pragma once
 

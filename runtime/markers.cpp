@@ -1,4 +1,5 @@
-//===- markers.cpp - partition(), accumulate(), unchecked() ----------------===//
+//===- markers.cpp - partition(), accumulate(), unchecked()
+//----------------===//
 
 #include "markers.h"
 
@@ -79,8 +80,8 @@ PyObject *makeMarker(PyTypeObject *type, Access access, PyObject *array,
                      PyObject *tileShape) {
   try {
     if (isMarker(Py_TYPE(array)))
-      raiseLaunchError(std::string(type->tp_name) + " expects an array, found " +
-                       describe(array));
+      raiseLaunchError(std::string(type->tp_name) +
+                       " expects an array, found " + describe(array));
     auto *marker =
         reinterpret_cast<Marker *>(type->tp_alloc(type, 0)); // zeroed
     Ref owner = Ref::steal(reinterpret_cast<PyObject *>(marker));
@@ -197,8 +198,7 @@ PyObject *getTileShape(PyObject *self, void *) {
 }
 
 PyObject *getAccess(PyObject *self, void *) {
-  return PyUnicode_FromString(
-      nameOf(reinterpret_cast<Marker *>(self)->access));
+  return PyUnicode_FromString(nameOf(reinterpret_cast<Marker *>(self)->access));
 }
 
 PyObject *representation(PyObject *self) {
@@ -218,14 +218,13 @@ PyGetSetDef getters[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyTypeObject *makeType(const char *name, const char *doc) {
-  PyType_Slot slots[] = {
-      {Py_tp_doc, const_cast<char *>(doc)},
-      {Py_tp_getset, getters},
-      {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
-      {Py_tp_clear, reinterpret_cast<void *>(clear)},
-      {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
-      {Py_tp_repr, reinterpret_cast<void *>(representation)},
-      {0, nullptr}};
+  PyType_Slot slots[] = {{Py_tp_doc, const_cast<char *>(doc)},
+                         {Py_tp_getset, getters},
+                         {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+                         {Py_tp_clear, reinterpret_cast<void *>(clear)},
+                         {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
+                         {Py_tp_repr, reinterpret_cast<void *>(representation)},
+                         {0, nullptr}};
   // Made by the three functions only: a bare one would lack its array.
   constexpr unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
                              Py_TPFLAGS_DISALLOW_INSTANTIATION;
@@ -244,14 +243,15 @@ constexpr const char *uncheckedDoc =
     "A raw read-write view: the author answers for races.";
 
 PyMethodDef functions[] = {
-    {"partition", reinterpret_cast<PyCFunction>(
-                      reinterpret_cast<void (*)()>(callPartition)),
+    {"partition",
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(callPartition)),
      METH_FASTCALL | METH_KEYWORDS, partitionDoc},
-    {"accumulate", reinterpret_cast<PyCFunction>(
-                       reinterpret_cast<void (*)()>(callAccumulate)),
+    {"accumulate",
+     reinterpret_cast<PyCFunction>(
+         reinterpret_cast<void (*)()>(callAccumulate)),
      METH_FASTCALL | METH_KEYWORDS, accumulateDoc},
-    {"unchecked", reinterpret_cast<PyCFunction>(
-                      reinterpret_cast<void (*)()>(callUnchecked)),
+    {"unchecked",
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(callUnchecked)),
      METH_FASTCALL | METH_KEYWORDS, uncheckedDoc},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -1,4 +1,5 @@
-//===- markers.h - partition(), accumulate(), unchecked() ------------------===//
+//===- markers.h - partition(), accumulate(), unchecked()
+//------------------===//
 //
 // What an author wraps around an array to say how a kernel may write it. They
 // are made inside the launch expression, once per launch, so they are small C
@@ -14,8 +15,7 @@
 namespace tilec::runtime {
 
 struct Marker {
-  PyObject_HEAD
-  PyObject *array;
+  PyObject_HEAD PyObject *array;
   PyObject *tileShape; // a tuple of ints; null unless a partition
   Access access;
   uint8_t tileRank;

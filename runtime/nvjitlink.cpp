@@ -1,4 +1,5 @@
-//===- nvjitlink.cpp - Assembling PTX in this process ----------------------===//
+//===- nvjitlink.cpp - Assembling PTX in this process
+//----------------------===//
 
 #include "nvjitlink.h"
 

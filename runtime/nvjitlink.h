@@ -1,4 +1,5 @@
-//===- nvjitlink.h - Assembling PTX in this process ------------------------===//
+//===- nvjitlink.h - Assembling PTX in this process
+//------------------------===//
 
 #pragma once
 

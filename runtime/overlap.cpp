@@ -1,4 +1,5 @@
-//===- overlap.cpp - Do two strided arrays share a byte? -------------------===//
+//===- overlap.cpp - Do two strided arrays share a byte?
+//-------------------===//
 //
 // The address of an element is a sum of stride × index, so a shared byte is a
 // solution of
@@ -145,8 +146,7 @@ Overlap tilec::runtime::selfOverlap(const Footprint &a) {
     int64_t stride = a.strideBytes[k];
     if (stride == 0)
       return Overlap::some;
-    dims[count++] = {stride < 0 ? -Wide(stride) : Wide(stride),
-                     a.shape[k] - 1};
+    dims[count++] = {stride < 0 ? -Wide(stride) : Wide(stride), a.shape[k] - 1};
   }
   std::sort(dims, dims + count, [](const Term &x, const Term &y) {
     return x.coefficient < y.coefficient;

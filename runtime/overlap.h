@@ -1,4 +1,5 @@
-//===- overlap.h - Do two strided arrays share a byte? ---------------------===//
+//===- overlap.h - Do two strided arrays share a byte?
+//---------------------===//
 
 #pragma once
 

@@ -1,4 +1,5 @@
-//===- plan.cpp - A launch plan, parsed ------------------------------------===//
+//===- plan.cpp - A launch plan, parsed
+//------------------------------------===//
 
 #include "plan.h"
 

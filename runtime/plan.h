@@ -1,4 +1,5 @@
-//===- plan.h - A launch plan, parsed --------------------------------------===//
+//===- plan.h - A launch plan, parsed
+//--------------------------------------===//
 
 #pragma once
 

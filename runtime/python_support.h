@@ -1,4 +1,5 @@
-//===- python_support.h - Owned references and Python errors as C++ ones ---===//
+//===- python_support.h - Owned references and Python errors as C++ ones
+//---===//
 //
 // Inside the runtime a Python error travels as the C++ exception ErrorSet (the
 // error indicator is set, nothing else is carried); the functions that Python

@@ -1,4 +1,5 @@
-//===- scalars.cpp - Run-time numbers --------------------------------------===//
+//===- scalars.cpp - Run-time numbers
+//--------------------------------------===//
 
 #include "scalars.h"
 
@@ -42,8 +43,8 @@ ScalarValue bindInteger(PyObject *object) {
                         nameOf(dtype)};
 }
 
-template <typename T> void storeInteger(const ScalarValue &value, DType dtype,
-                                        uint64_t &out) {
+template <typename T>
+void storeInteger(const ScalarValue &value, DType dtype, uint64_t &out) {
   if (value.dtype == DType::u64) {
     if (value.unsignedInteger >
         static_cast<uint64_t>(std::numeric_limits<T>::max()))

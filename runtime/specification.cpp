@@ -1,4 +1,5 @@
-//===- specification.cpp - A key, decoded for Python -----------------------===//
+//===- specification.cpp - A key, decoded for Python
+//-----------------------===//
 
 #include "specification.h"
 
@@ -29,8 +30,8 @@ public:
     uint64_t payload = word & payloadMask;
     switch (static_cast<KeyTag>(word >> tagShift)) {
     case KeyTag::scalar:
-      return Ref::steal(Py_BuildValue(
-          "(ss)", "scalar", nameOf(static_cast<DType>(payload))));
+      return Ref::steal(
+          Py_BuildValue("(ss)", "scalar", nameOf(static_cast<DType>(payload))));
     case KeyTag::constant:
       return Ref::steal(
           Py_BuildValue("(sO)", "constant", signature.constants[payload]));

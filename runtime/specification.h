@@ -1,4 +1,5 @@
-//===- specification.h - A key, decoded for Python -------------------------===//
+//===- specification.h - A key, decoded for Python
+//-------------------------===//
 
 #pragma once
 

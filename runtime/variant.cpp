@@ -1,4 +1,5 @@
-//===- variant.cpp - One compiled kernel, loaded per device ----------------===//
+//===- variant.cpp - One compiled kernel, loaded per device
+//----------------===//
 
 #include "variant.h"
 
@@ -99,20 +100,18 @@ void Variant::loadLibrary(Driver &driver) {
 driver::Function Variant::load(Driver &driver, int device) {
   RelaxedCapture relaxed(driver);
   loadLibrary(driver);
-  int available =
-      driver.attribute(device, driver::maxSharedBytesPerBlockOptin);
+  int available = driver.attribute(device, driver::maxSharedBytesPerBlockOptin);
   if (plan.sharedBytes > static_cast<unsigned>(available))
-    raiseLaunchError(plan.symbol + " needs " +
-                         std::to_string(plan.sharedBytes) +
-                         " bytes of shared memory, device " +
-                         std::to_string(device) + " has " +
-                         std::to_string(available),
-                     "use smaller tiles or fewer stages");
+    raiseLaunchError(
+        plan.symbol + " needs " + std::to_string(plan.sharedBytes) +
+            " bytes of shared memory, device " + std::to_string(device) +
+            " has " + std::to_string(available),
+        "use smaller tiles or fewer stages");
   if (plan.sharedBytes > driver::defaultSharedBytes)
-    if (driver::Result result = driver.KernelSetAttribute(
-            driver::functionMaxDynamicSharedBytes,
-            static_cast<int>(plan.sharedBytes), kernel,
-            driver.device(device).handle))
+    if (driver::Result result =
+            driver.KernelSetAttribute(driver::functionMaxDynamicSharedBytes,
+                                      static_cast<int>(plan.sharedBytes),
+                                      kernel, driver.device(device).handle))
       raiseDriverCallError(result, "cuKernelSetAttribute",
                            "preparing " + plan.symbol);
   driver::Function function = nullptr;
@@ -133,8 +132,7 @@ driver::Function Variant::load(Driver &driver, int device) {
 namespace {
 
 struct VariantObject {
-  PyObject_HEAD
-  PyObject *planText;
+  PyObject_HEAD PyObject *planText;
   alignas(Variant) unsigned char storage[sizeof(Variant)];
   bool constructed;
 
@@ -203,12 +201,11 @@ constexpr const char *doc =
 } // namespace
 
 void tilec::runtime::addVariantType(PyObject *module) {
-  PyType_Slot slots[] = {
-      {Py_tp_doc, const_cast<char *>(doc)},
-      {Py_tp_new, reinterpret_cast<void *>(construct)},
-      {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
-      {Py_tp_getset, getters},
-      {0, nullptr}};
+  PyType_Slot slots[] = {{Py_tp_doc, const_cast<char *>(doc)},
+                         {Py_tp_new, reinterpret_cast<void *>(construct)},
+                         {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
+                         {Py_tp_getset, getters},
+                         {0, nullptr}};
   PyType_Spec spec = {"tilec._runtime.Variant", sizeof(VariantObject), 0,
                       Py_TPFLAGS_DEFAULT, slots};
   variantType = reinterpret_cast<PyTypeObject *>(

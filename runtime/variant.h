@@ -1,4 +1,5 @@
-//===- variant.h - One compiled kernel, loaded per device ------------------===//
+//===- variant.h - One compiled kernel, loaded per device
+//------------------===//
 
 #pragma once
 

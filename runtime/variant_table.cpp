@@ -1,4 +1,5 @@
-//===- variant_table.cpp - From packed keys to variants --------------------===//
+//===- variant_table.cpp - From packed keys to variants
+//--------------------===//
 
 #include "variant_table.h"
 

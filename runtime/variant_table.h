@@ -1,4 +1,5 @@
-//===- variant_table.h - From packed keys to variants ----------------------===//
+//===- variant_table.h - From packed keys to variants
+//----------------------===//
 
 #pragma once
 

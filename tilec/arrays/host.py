@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tilec.lang.dtypes import BY_SHORT
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,7 @@ def as_numpy(
     strides: tuple[int, ...],
     dtype: str,
     read_only: bool,
-) -> np.ndarray[Any, Any]:
+) -> Any:
     """Return a NumPy array over the memory of a host array; no copy.
 
     Args:
@@ -39,7 +36,7 @@ def as_numpy(
     """
     import numpy
 
-    if isinstance(owner, numpy.ndarray):
+    if type(owner) is numpy.ndarray:
         return owner
     element = BY_SHORT[dtype]
     size = element.itemsize_bytes
@@ -51,4 +48,5 @@ def as_numpy(
         "data": (pointer, read_only),
         "strides": tuple(step * size for step in strides),
     }
-    return numpy.asarray(_Memory(owner, interface)).view(element.numpy)
+    memory: Any = numpy.asarray(_Memory(owner, interface))
+    return memory.view(element.numpy)

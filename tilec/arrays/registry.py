@@ -26,7 +26,7 @@ class Classification(NamedTuple):
     stream_of: Callable[[int], int] | None = None
 
 
-def classify(kind: type, has_exchange: bool) -> Classification:
+def classify(kind: type[Any], has_exchange: bool) -> Classification:
     """Tell what values of a type are.
 
     Args:
@@ -38,7 +38,7 @@ def classify(kind: type, has_exchange: bool) -> Classification:
     )
 
 
-def _library_array(kind: type, has_exchange: bool) -> Classification | None:
+def _library_array(kind: type[Any], has_exchange: bool) -> Classification | None:
     """Arrays of the libraries known by name."""
     if _inherits(kind, "numpy", "ndarray"):
         return Classification("array_interface")
@@ -53,7 +53,7 @@ def _library_array(kind: type, has_exchange: bool) -> Classification | None:
     return None
 
 
-def _plain_value(kind: type) -> str | None:
+def _plain_value(kind: type[Any]) -> str | None:
     """Constants and numbers."""
     if issubclass(kind, ArraySpec):
         return "description"
@@ -66,7 +66,7 @@ def _plain_value(kind: type) -> str | None:
     return _numpy_scalar(kind)
 
 
-def _numpy_scalar(kind: type) -> str | None:
+def _numpy_scalar(kind: type[Any]) -> str | None:
     for base, answer in (("bool", "boolean"), ("integer", "integer"), ("floating", "real")):
         if _inherits(kind, "numpy", base) or _inherits(kind, "numpy", f"{base}_"):
             return answer
@@ -74,7 +74,7 @@ def _numpy_scalar(kind: type) -> str | None:
     return "real" if kind.__module__.partition(".")[0] == "ml_dtypes" else None
 
 
-def _protocol_array(kind: type, has_exchange: bool) -> str | None:
+def _protocol_array(kind: type[Any], has_exchange: bool) -> str | None:
     """Arrays of any other library, by what their type offers."""
     if has_exchange:
         return "exchange"
@@ -87,7 +87,7 @@ def _protocol_array(kind: type, has_exchange: bool) -> str | None:
     return None
 
 
-def _inherits(kind: type, library: str, name: str) -> bool:
+def _inherits(kind: type[Any], library: str, name: str) -> bool:
     """Whether a type derives from a class of a library that need not be installed."""
     return any(
         base.__name__ == name and base.__module__.partition(".")[0].removeprefix("_") == library
@@ -95,6 +95,6 @@ def _inherits(kind: type, library: str, name: str) -> bool:
     )
 
 
-def _is_frozen_dataclass(kind: type) -> bool:
+def _is_frozen_dataclass(kind: type[Any]) -> bool:
     parameters = getattr(kind, "__dataclass_params__", None)
     return dataclasses.is_dataclass(kind) and bool(getattr(parameters, "frozen", False))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tilec.diagnostics import LaunchError
 
-_EXPECTED = (
-    "an integer handle, a torch or CuPy stream, or an object with __cuda_stream__"
-)
+_EXPECTED = "an integer handle, a torch or CuPy stream, or an object with __cuda_stream__"
 
 
 def handle_of(stream: Any) -> int:
@@ -33,15 +30,11 @@ def handle_of(stream: Any) -> int:
 
 
 def _protocol(stream: Any) -> int | None:
-    found = getattr(stream, "__cuda_stream__", None)
-    if found is None:
+    if not hasattr(stream, "__cuda_stream__"):
         return None
-    # It is a method in cuda.core, and was an attribute in its first releases.
-    version, handle = found() if isinstance(found, Callable) else found
+    version, handle = stream.__cuda_stream__()
     if version != 0:
-        raise LaunchError(
-            f"stream= has a __cuda_stream__ of version {version}, expected version 0"
-        )
+        raise LaunchError(f"stream= has a __cuda_stream__ of version {version}, expected version 0")
     return int(handle)
 
 
@@ -55,8 +48,10 @@ def _cupy(stream: Any) -> int | None:
 
 def _numba(stream: Any) -> int | None:
     handle = getattr(stream, "handle", None)
-    return 0 if handle is None and hasattr(stream, "handle") else _integer(
-        getattr(handle, "value", handle)
+    return (
+        0
+        if handle is None and hasattr(stream, "handle")
+        else _integer(getattr(handle, "value", handle))
     )
 
 

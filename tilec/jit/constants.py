@@ -7,7 +7,7 @@ import enum
 import functools
 import types
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, cast
 
 from tilec.diagnostics import LaunchError
 
@@ -49,36 +49,40 @@ def constant_key(value: Any) -> Hashable:
         >>> constant_key(1) == constant_key(True)
         False
     """
-    kind = type(value)
-    if isinstance(value, enum.Enum):
+    kind = cast("type[Any]", type(value))
+    if _derives(kind, enum.Enum):
         return kind, value.name
-    if isinstance(value, _ATOMS):
+    if _derives(kind, _ATOMS):
         return kind, value
-    if isinstance(value, float):
+    if _derives(kind, float):
         return kind, value.hex()
-    if isinstance(value, complex):
+    if _derives(kind, complex):
         return kind, value.real.hex(), value.imag.hex()
-    if isinstance(value, (tuple, frozenset)):
-        items: Any = value
-        return kind, kind(constant_key(item) for item in items) if kind is frozenset else tuple(
-            constant_key(item) for item in items
-        )
-    return _object_key(value)
+    if _derives(kind, tuple):
+        return kind, tuple(constant_key(item) for item in value)
+    if _derives(kind, frozenset):
+        return kind, frozenset(constant_key(item) for item in value)
+    return _object_key(kind, value)
 
 
-def _object_key(value: Any) -> Hashable:
-    kind = type(value)
-    if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen:  # pyright: ignore
-        names = (field.name for field in dataclasses.fields(kind))
-        return kind, tuple(constant_key(getattr(value, name)) for name in names)
-    if isinstance(value, types.MethodType):
+def _object_key(kind: type[Any], value: Any) -> Hashable:
+    if getattr(getattr(kind, "__dataclass_params__", None), "frozen", False):
+        return kind, tuple(constant_key(getattr(value, f.name)) for f in dataclasses.fields(kind))
+    if _derives(kind, types.MethodType):
         return kind, _Identity(value.__func__), _Identity(value.__self__)
-    if isinstance(value, _BY_IDENTITY):
+    if _derives(kind, _BY_IDENTITY):
         return kind, _Identity(value)
-    if kind.__module__.partition(".")[0] in ("numpy", "ml_dtypes") and hasattr(value, "tobytes"):
-        if getattr(value, "ndim", 1) == 0 and not hasattr(value, "__setitem__"):
-            return kind, value.tobytes()
+    if _is_numpy_scalar(kind):
+        return kind, value.tobytes()
     raise LaunchError(
         f"a compile-time value must be immutable, found {value!r} of type {kind.__name__}",
         hint="pass a number, a string, an enum, a tuple, a function or a frozen dataclass",
     )
+
+
+def _derives(kind: type[Any], bases: Any) -> bool:
+    return issubclass(kind, bases)
+
+
+def _is_numpy_scalar(kind: type[Any]) -> bool:
+    return any(base.__module__ == "numpy" and base.__name__ == "generic" for base in kind.__mro__)

@@ -19,16 +19,13 @@ import functools
 import operator
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from tilec.trace.signature import ConstantSpec, Signature, Spec, TupleSpec
 
-Guard: TypeAlias = (
-    "tuple[str, dict[str, Any], str, object] | tuple[str, dict[str, Any], str]"
-    " | tuple[str, types.CellType, object] | tuple[str, types.CellType]"
-    " | tuple[str, Callable[[], bool]]"
-)
-"""A guard as the runtime takes it, see ``parseGuards`` in runtime/variant_table.cpp."""
+Guard: TypeAlias = tuple[Any, ...]
+"""What the runtime takes: ``("dict", d, key[, expected])``, ``("cell", c[, expected])`` or
+``("predicate", callable)``; without ``expected`` there was nothing."""
 
 _OWN_PACKAGE = __name__.partition(".")[0]
 _ATOMS = (
@@ -72,8 +69,9 @@ class _Walk:
         if self._visited(function) or _is_own(function.__module__):
             return
         codes = tuple(_nested_codes(function.__code__))
-        outer, self.attributes = self.attributes, frozenset(
-            name for code in codes for name in code.co_names
+        outer, self.attributes = (
+            self.attributes,
+            frozenset(name for code in codes for name in code.co_names),
         )
         for name in sorted({name for code in codes for name in _global_names(code)}):
             self._global(function.__globals__, name)
@@ -124,18 +122,19 @@ class _Walk:
                 self.value(scope[name], self.attributes)
 
     def _object(self, value: Any, attributes: frozenset[str]) -> None:
-        if isinstance(value, (types.MethodType, functools.partial)):
+        kind = cast("type[Any]", type(value))
+        if _derives(kind, types.MethodType, functools.partial):
             self._callable(value)
-        elif isinstance(value, tuple):
+        elif _derives(kind, tuple):
             self._items(value)
-        elif isinstance(value, (list, dict, set, bytearray)):
+        elif _derives(kind, list, dict, set, bytearray):
             self._snapshot(value)
-        elif isinstance(value, type):
+        elif _derives(kind, type):
             self._class(value, attributes)
         elif hasattr(value, "__array_interface__"):
             self._array(value)
-        elif dataclasses.is_dataclass(value):
-            self._items(getattr(value, field.name, None) for field in dataclasses.fields(value))
+        elif dataclasses.is_dataclass(kind):
+            self._items(getattr(value, field.name, None) for field in dataclasses.fields(kind))
             self._instance(value, attributes)
         else:
             self._instance(value, attributes)
@@ -154,8 +153,9 @@ class _Walk:
         """Guard a container by its items, which are compared by identity."""
         before = _contents(value)
         self._predicate(
-            lambda: len(now := _contents(value)) == len(before)
-            and all(map(operator.is_, now, before))
+            lambda: (
+                len(now := _contents(value)) == len(before) and all(map(operator.is_, now, before))
+            )
         )
         self._items(before)
 
@@ -177,14 +177,13 @@ class _Walk:
         self._predicate(lambda: value.tobytes() == before)
 
     def _instance(self, value: Any, attributes: frozenset[str]) -> None:
-        state = getattr(value, "__dict__", None)
-        if isinstance(state, dict):
-            self._dictionary(state, attributes)
-        for base in type(value).__mro__:
+        kind = cast("type[Any]", type(value))
+        self._dictionary(getattr(value, "__dict__", {}), attributes)
+        for base in kind.__mro__:
             slots = getattr(base, "__slots__", ())
             names = [slots] if isinstance(slots, str) else list(slots)
             self._slots(value, attributes.intersection(names))
-        self._class(type(value), attributes)
+        self._class(kind, attributes)
 
     def _slots(self, value: Any, names: Iterable[str]) -> None:
         missing = object()
@@ -199,10 +198,13 @@ class _Walk:
         self.guards.append(("predicate", holds))
 
 
+def _derives(kind: type[Any], *bases: type[Any]) -> bool:
+    return issubclass(kind, bases)
+
+
 def _contents(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        pairs: Any = value.items()
-        return [part for pair in pairs for part in pair]
+    if hasattr(value, "items"):
+        return [part for pair in value.items() for part in pair]
     return list(value)
 
 

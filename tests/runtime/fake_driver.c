@@ -1,0 +1,204 @@
+/* A CUDA driver that launches nothing and remembers everything.
+ *
+ * Compiled by conftest.py and put in place of libcuda.so.1 through
+ * tilec._runtime.replace_driver. Two devices; the memory of device d is at
+ * addresses (d + 1) << 40 and up. The tests read the records through ctypes.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEVICES = 2, MAX_PARAMETERS = 64, CONTEXT_DEPTH = 16 };
+
+struct Launch {
+  uint32_t grid[3], block[3], shared_bytes, attribute_count;
+  int32_t attribute_id;
+  uint32_t cluster[3];
+  uint64_t stream, function, context, parameters[MAX_PARAMETERS];
+};
+
+static struct {
+  int version, init_result, launch_result, device_count;
+  int loads, unloads, retains[DEVICES], parameter_count;
+  int shared_attribute_bytes, shared_attribute_device, capture_exchanges;
+  long launches;
+  struct Launch last;
+  char last_image[64];
+} fake = {.version = 13000, .device_count = DEVICES};
+
+static __thread uint64_t contexts[CONTEXT_DEPTH];
+static __thread int depth;
+
+/* -- what the tests call ------------------------------------------------- */
+
+void fake_reset(void) {
+  memset(&fake, 0, sizeof fake);
+  fake.version = 13000;
+  fake.device_count = DEVICES;
+  depth = 0;
+}
+void fake_set_version(int version) { fake.version = version; }
+void fake_set_init_result(int result) { fake.init_result = result; }
+void fake_set_launch_result(int result) { fake.launch_result = result; }
+void fake_set_device_count(int count) { fake.device_count = count; }
+void fake_set_parameter_count(int count) { fake.parameter_count = count; }
+void fake_push_context(uint64_t context) { contexts[depth++] = context; }
+uint64_t fake_current_context(void) { return depth ? contexts[depth - 1] : 0; }
+long fake_launches(void) { return fake.launches; }
+const struct Launch *fake_last_launch(void) { return &fake.last; }
+const char *fake_last_image(void) { return fake.last_image; }
+int fake_counter(const char *name) {
+  if (!strcmp(name, "loads")) return fake.loads;
+  if (!strcmp(name, "unloads")) return fake.unloads;
+  if (!strcmp(name, "retains0")) return fake.retains[0];
+  if (!strcmp(name, "retains1")) return fake.retains[1];
+  if (!strcmp(name, "shared_attribute_bytes")) return fake.shared_attribute_bytes;
+  if (!strcmp(name, "shared_attribute_device")) return fake.shared_attribute_device;
+  if (!strcmp(name, "capture_exchanges")) return fake.capture_exchanges;
+  abort();
+}
+
+/* -- the driver ----------------------------------------------------------- */
+
+static uint64_t context_of(int device) { return 0xC0 + (uint64_t)device; }
+
+int cuInit(unsigned flags) { (void)flags; return fake.init_result; }
+int cuDriverGetVersion(int *version) { *version = fake.version; return 0; }
+int cuGetErrorName(int error, const char **name) {
+  *name = error == 1 ? "CUDA_ERROR_INVALID_VALUE"
+          : error == 100 ? "CUDA_ERROR_NO_DEVICE"
+          : error == 209 ? "CUDA_ERROR_NO_BINARY_FOR_GPU" : "CUDA_ERROR_UNKNOWN";
+  return 0;
+}
+int cuGetErrorString(int error, const char **text) {
+  *text = error == 1 ? "invalid argument" : "an error of the fake";
+  return 0;
+}
+int cuDeviceGet(int *device, int ordinal) {
+  if (ordinal < 0 || ordinal >= fake.device_count) return 101;
+  *device = ordinal;
+  return 0;
+}
+int cuDeviceGetCount(int *count) { *count = fake.device_count; return 0; }
+int cuDeviceGetName(char *name, int size, int device) {
+  (void)device;
+  strncpy(name, "Fake GPU", (size_t)size);
+  return 0;
+}
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+  (void)device;
+  switch (attribute) {
+  case 97: *value = 232448; return 0;
+  case 16: *value = 132; return 0;
+  case 75: *value = 9; return 0;
+  case 76: *value = 0; return 0;
+  }
+  return 1;
+}
+int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+  (void)device;
+  *bytes = (size_t)1 << 37;
+  return 0;
+}
+int cuDevicePrimaryCtxRetain(uint64_t *context, int device) {
+  ++fake.retains[device];
+  *context = context_of(device);
+  return 0;
+}
+int cuCtxGetCurrent(uint64_t *context) { *context = fake_current_context(); return 0; }
+int cuCtxPushCurrent_v2(uint64_t context) { contexts[depth++] = context; return 0; }
+int cuCtxPopCurrent_v2(uint64_t *context) { *context = contexts[--depth]; return 0; }
+
+int cuLibraryLoadData(uint64_t *library, const char *image, int *options, void **values,
+                      unsigned count, int *library_options, void **library_values,
+                      unsigned library_count) {
+  (void)library_options; (void)library_values; (void)library_count;
+  strncpy(fake.last_image, image, sizeof fake.last_image - 1);
+  if (!strncmp(image, "refused", 7)) {
+    for (unsigned k = 0; k < count; ++k)
+      if (options[k] == 5) strcpy(values[k], "the fake refuses this image");
+    return 209;
+  }
+  *library = 0x11B0 + (uint64_t)++fake.loads;
+  return 0;
+}
+int cuLibraryUnload(uint64_t library) { (void)library; ++fake.unloads; return 0; }
+int cuLibraryGetKernel(uint64_t *kernel, uint64_t library, const char *name) {
+  if (!strcmp(name, "absent")) return 1;
+  *kernel = library << 4;
+  return 0;
+}
+int cuKernelGetFunction(uint64_t *function, uint64_t kernel) {
+  *function = kernel | (fake_current_context() & 0xF);
+  return 0;
+}
+int cuKernelSetAttribute(int attribute, int value, uint64_t kernel, int device) {
+  (void)kernel;
+  if (attribute != 8) return 1;
+  fake.shared_attribute_bytes = value;
+  fake.shared_attribute_device = device;
+  return 0;
+}
+int cuPointerGetAttribute(void *value, int attribute, uint64_t pointer) {
+  int device = (int)(pointer >> 40) - 1;
+  if (attribute != 9 || device < 0 || device >= fake.device_count) return 1;
+  *(int *)value = device;
+  return 0;
+}
+int cuThreadExchangeStreamCaptureMode(int *mode) {
+  ++fake.capture_exchanges;
+  *mode = 0;
+  return 0;
+}
+int cuStreamGetCtx(uint64_t stream, uint64_t *context) {
+  *context = context_of((int)(stream >> 40 & 0xF));
+  return 0;
+}
+
+struct Attribute { int id; char pad[4]; union { char bytes[64]; uint32_t cluster[3]; } value; };
+struct Config {
+  uint32_t grid[3], block[3], shared_bytes;
+  uint64_t stream;
+  struct Attribute *attributes;
+  uint32_t attribute_count;
+};
+int cuLaunchKernelEx(const struct Config *config, uint64_t function, void **parameters,
+                     void **extra) {
+  (void)extra;
+  if (fake.launch_result) return fake.launch_result;
+  struct Launch *last = &fake.last;
+  memset(last, 0, sizeof *last);
+  memcpy(last->grid, config->grid, sizeof last->grid);
+  memcpy(last->block, config->block, sizeof last->block);
+  last->shared_bytes = config->shared_bytes;
+  last->stream = config->stream;
+  last->function = function;
+  last->context = fake_current_context();
+  last->attribute_count = config->attribute_count;
+  if (config->attribute_count) {
+    last->attribute_id = config->attributes[0].id;
+    memcpy(last->cluster, config->attributes[0].value.cluster, sizeof last->cluster);
+  }
+  for (int k = 0; k < fake.parameter_count; ++k)
+    memcpy(&last->parameters[k], parameters[k], sizeof(uint64_t));
+  __atomic_add_fetch(&fake.launches, 1, __ATOMIC_RELAXED);
+  return 0;
+}
+
+int cuGetProcAddress_v2(const char *name, void **address, int version, uint64_t flags,
+                        int *status) {
+  (void)version; (void)flags;
+  char versioned[128];
+  strcpy(versioned, name);
+  strcat(versioned, "_v2");
+  /* RTLD_DEFAULT might find a real driver that another library loaded. */
+  Dl_info self;
+  dladdr((void *)cuGetProcAddress_v2, &self);
+  void *library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  *address = dlsym(library, versioned);
+  if (!*address) *address = dlsym(library, name);
+  *status = *address ? 0 : 1;
+  return *address ? 0 : 500;
+}

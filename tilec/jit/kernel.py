@@ -1,0 +1,186 @@
+"""The ``kernel`` decorator, and what happens when a kernel meets arguments it has not seen.
+
+A launch that was seen before stays in C++ (``_runtime.Launcher``): binding, checks, variant,
+driver. Anything else comes here once::
+
+    arguments -> specification -> disk cache, or trace and compile -> variant
+                               -> for host memory: trace -> program of the CPU executor
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, overload
+
+from tilec import _runtime
+from tilec.diagnostics import LaunchError, TraceError
+from tilec.jit import guards
+from tilec.jit.cache import DiskCache, Request
+from tilec.jit.job import CompileJob
+from tilec.jit.parameters import parameters_of
+from tilec.jit.specialize import signature_of
+from tilec.trace.options import KernelOptions
+
+if TYPE_CHECKING:
+    from tilec.compiler.phases import Compiled
+    from tilec.trace.signature import Signature
+
+_HOST = "host"
+"""Stands for a target in requests of the CPU executor, which has none."""
+
+
+class Kernel(_runtime.Launcher):
+    """A Python function that computes one output tile, ready to be launched.
+
+    Calling it binds the arguments, checks them, and runs one program per tile: on the GPU that
+    holds the arrays, on their library's current stream, or on the CPU when they are in host
+    memory. Two keywords belong to the launch: ``stream=`` (a handle or a stream object) and
+    ``grid=`` (one to three integers, for a kernel without a partition).
+
+    Attributes:
+        function: the Python function.
+        name: its name.
+        options: the author's hints.
+
+    Raises:
+        LaunchError: the arguments are refused, nothing was launched.
+        TraceError: the function cannot be traced for these arguments.
+        CompileError: the compiler refuses it.
+        DriverError: there is no usable driver, or it failed.
+    """
+
+    def __init__(self, function: FunctionType, options: KernelOptions) -> None:
+        super().__init__(function.__name__, parameters_of(function))
+        functools.update_wrapper(self, function)
+        self.function: FunctionType = function
+        self.name = function.__name__
+        self.options = options
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.function.__qualname__}>"
+
+    def request(self, *args: Any, target: str, **kwargs: Any) -> Request:
+        """Bind arguments as a launch does, and return what the cache is asked for.
+
+        Arrays in host memory and ``ArraySpec`` stand for arrays on a GPU; nothing runs.
+        """
+        specs, _ = self._specialize(*args, **kwargs)
+        return self._request(signature_of(specs), target)
+
+    def compile(
+        self,
+        *args: Any,
+        target: str | None = None,
+        phases: Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> Compiled:
+        """Compile for arguments, without a launch, a cache or a GPU.
+
+        Args:
+            *args: as in a launch; ``ArraySpec`` goes wherever an array goes.
+            target: an architecture such as ``"sm_90a"``; by default that of the GPU that holds
+                the arrays.
+            phases: whose text to keep for ``asm``; all by default.
+            **kwargs: as in a launch.
+
+        Raises:
+            LaunchError: the arguments are refused, or there is no target.
+            TraceError: the function cannot be traced for these arguments.
+            CompileError: the compiler refuses it.
+        """
+        from tilec.compiler.phases import PHASES
+
+        specs, device = self._specialize(*args, **kwargs)
+        if target is None:
+            if device is None:
+                raise LaunchError(
+                    f"{self.name} cannot be compiled: the arguments are not on a GPU and there is "
+                    "no target",
+                    hint='name one: compile(..., target="sm_90a")',
+                )
+            target = _target_of(device)
+        job = CompileJob(
+            self._request(signature_of(specs), target),
+            PHASES if phases is None else tuple(phases),
+        )
+        return job.build(job.trace())
+
+    def _request(self, signature: Signature, target: str) -> Request:
+        return Request(self.function, self.name, signature, target, self.options)
+
+    def _resolve(
+        self, specs: tuple[Any, ...], device: int | None
+    ) -> tuple[object, tuple[guards.Guard, ...]]:
+        """Return what to run for arguments not seen before: the runtime's miss."""
+        signature = signature_of(specs)
+        # Before tracing: a global that changes in between then costs a needless miss at worst.
+        outside = guards.collect(self.function, signature)
+        if device is None:
+            return self._host_program(signature), outside
+        request = self._request(signature, _target_of(device))
+        entry = _disk_cache().obtain(request, CompileJob(request)).entry
+        ptx = entry.ptx.encode()
+        return _runtime.Variant(entry.cubin or ptx, entry.plan, ptx), outside
+
+    def _host_program(self, signature: Signature) -> Callable[[list[Any], Any], None]:
+        from tilec.execute import execute
+
+        bytecode = CompileJob(self._request(signature, _HOST)).trace().bytecode
+
+        def program(arguments: list[Any], grid: tuple[int, int, int] | None) -> None:
+            execute(bytecode, arguments, grid=grid)
+
+        return program
+
+
+@overload
+def kernel(function: Callable[..., None], /) -> Kernel: ...
+
+
+@overload
+def kernel(
+    *, num_warps: int | None = None, num_stages: int | None = None
+) -> Callable[[Callable[..., None]], Kernel]: ...
+
+
+def kernel(
+    function: Callable[..., None] | None = None,
+    /,
+    *,
+    num_warps: int | None = None,
+    num_stages: int | None = None,
+) -> Kernel | Callable[[Callable[..., None]], Kernel]:
+    """Make a kernel of a function that computes one output tile.
+
+    Args:
+        function: the function, when used without parentheses.
+        num_warps: how many warps run a program; the compiler's choice by default.
+        num_stages: how many buffers a software pipeline has; the compiler's choice by default.
+
+    Raises:
+        LaunchError: a hint is out of range.
+        TraceError: what is decorated is not a plain function with named parameters.
+    """
+    options = KernelOptions(num_warps=num_warps, num_stages=num_stages)
+
+    def decorate(function: Callable[..., None]) -> Kernel:
+        if not isinstance(function, FunctionType):
+            raise TraceError(f"a kernel must be a plain function, found {function!r}")
+        return Kernel(function, options)
+
+    return decorate if function is None else decorate(function)
+
+
+@functools.cache
+def _disk_cache() -> DiskCache:
+    return DiskCache.from_settings()
+
+
+@functools.cache
+def _target_of(device: int) -> str:
+    """Return the name of the target that fits a GPU."""
+    from tilec.compiler.target import Target
+
+    return Target.of_capability(*_runtime.device_properties(device)["capability"]).name
