@@ -198,6 +198,11 @@ private:
       return bindSequence(value);
     case ValueKind::constant:
       return pushConstant(value, parameter);
+    case ValueKind::proxy:
+      frame.flat.push({false, 0, value});
+      throw ArgumentProblem{"is a value of a kernel that is being traced",
+                            "kernels are launched from the host; share code in "
+                            "a plain function"};
     case ValueKind::unsupported:
       frame.flat.push({false, 0, value});
       throw ArgumentProblem{

@@ -52,6 +52,7 @@ constexpr KindName kindNames[] = {
     {"integer", ValueKind::integer, {}},
     {"real", ValueKind::real, {}},
     {"constant", ValueKind::constant, {}},
+    {"proxy", ValueKind::proxy, {}},
     {"unsupported", ValueKind::unsupported, {}},
 };
 

@@ -19,6 +19,7 @@ enum class ValueKind : uint8_t {
   real,
   sequence, // a tuple or list of arguments
   constant, // None, enums, frozen dataclasses, dtypes, functions
+  proxy,    // a value inside a kernel that is being traced
   unsupported,
 };
 

@@ -57,6 +57,8 @@ def _plain_value(kind: type[Any]) -> str | None:
     """Constants and numbers."""
     if issubclass(kind, ArraySpec):
         return "description"
+    if kind.__module__ in ("tilec.lang.values", "tilec.lang.views"):
+        return "proxy"
     if issubclass(kind, enum.Enum) or _is_frozen_dataclass(kind):
         return "constant"
     if issubclass(kind, int):

@@ -17,6 +17,9 @@ import dis
 import enum
 import functools
 import operator
+import os
+import sys
+import sysconfig
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, cast
@@ -27,7 +30,8 @@ Guard: TypeAlias = tuple[Any, ...]
 """What the runtime takes: ``("dict", d, key[, expected])``, ``("cell", c[, expected])`` or
 ``("predicate", callable)``; without ``expected`` there was nothing."""
 
-_OWN_PACKAGE = __name__.partition(".")[0]
+_LIBRARIES = ("tilec", "numpy", "ml_dtypes", "torch", "cupy", "jax")
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
 _ATOMS = (
     bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, enum.Enum, frozenset,
 )  # fmt: skip
@@ -66,7 +70,7 @@ class _Walk:
 
     def function(self, function: types.FunctionType) -> None:
         """Visit the globals, cells and defaults of a function."""
-        if self._visited(function) or _is_own(function.__module__):
+        if self._visited(function) or _is_opaque(function.__globals__.get("__name__")):
             return
         codes = tuple(_nested_codes(function.__code__))
         outer, self.attributes = (
@@ -88,9 +92,9 @@ class _Walk:
         if isinstance(value, types.FunctionType):
             self.function(value)
         elif isinstance(value, types.ModuleType):
-            if not _is_own(value.__name__):
+            if not _is_opaque(value.__name__):
                 self._dictionary(vars(value), attributes)
-        elif not _is_own(type(value).__module__):
+        else:
             self._object(value, attributes)
 
     def _visited(self, value: object) -> bool:
@@ -133,10 +137,7 @@ class _Walk:
             self._class(value, attributes)
         elif hasattr(value, "__array_interface__"):
             self._array(value)
-        elif dataclasses.is_dataclass(kind):
-            self._items(getattr(value, field.name, None) for field in dataclasses.fields(kind))
-            self._instance(value, attributes)
-        else:
+        elif not _is_opaque(kind.__module__):
             self._instance(value, attributes)
 
     def _callable(self, value: Any) -> None:
@@ -163,7 +164,7 @@ class _Walk:
         if value.__module__ == "builtins" or issubclass(value, enum.Enum):
             return
         for base in value.__mro__[:-1]:
-            if not _is_own(base.__module__):
+            if not _is_opaque(base.__module__):
                 self._lookups(vars(base), attributes)
 
     def _lookups(self, scope: Mapping[str, Any], names: Iterable[str]) -> None:
@@ -178,6 +179,8 @@ class _Walk:
 
     def _instance(self, value: Any, attributes: frozenset[str]) -> None:
         kind = cast("type[Any]", type(value))
+        if dataclasses.is_dataclass(kind):
+            self._items(getattr(value, field.name, None) for field in dataclasses.fields(kind))
         self._dictionary(getattr(value, "__dict__", {}), attributes)
         for base in kind.__mro__:
             slots = getattr(base, "__slots__", ())
@@ -221,5 +224,16 @@ def _global_names(code: types.CodeType) -> Iterator[str]:
             yield instruction.argval
 
 
-def _is_own(module: str | None) -> bool:
-    return (module or "").partition(".")[0] == _OWN_PACKAGE
+@functools.lru_cache(maxsize=1024)
+def _is_opaque(module_name: str | None) -> bool:
+    """Whether a module keeps its word, so that nobody looks into what it defines.
+
+    A user's file may bear the name of a standard module: the file decides.
+    """
+    name = module_name or ""
+    if name.partition(".")[0] in _LIBRARIES:
+        return True
+    if name.partition(".")[0] not in sys.stdlib_module_names:
+        return False
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return file is None or os.path.abspath(file).startswith(_STANDARD_LIBRARY)

@@ -163,7 +163,7 @@ def kernel(
         LaunchError: a hint is out of range.
         TraceError: what is decorated is not a plain function with named parameters.
     """
-    options = KernelOptions(num_warps=num_warps, num_stages=num_stages)
+    options = _checked(KernelOptions(num_warps=num_warps, num_stages=num_stages))
 
     def decorate(function: Callable[..., None]) -> Kernel:
         if not isinstance(function, FunctionType):
@@ -171,6 +171,17 @@ def kernel(
         return Kernel(function, options)
 
     return decorate if function is None else decorate(function)
+
+
+def _checked(options: KernelOptions) -> KernelOptions:
+    if options.num_warps not in (None, 1, 2, 4, 8, 16, 32):
+        raise LaunchError(
+            f"num_warps must be a power of two from 1 to 32, found {options.num_warps!r}"
+        )
+    stages = options.num_stages
+    if stages is not None and (type(stages) is not int or not 1 <= stages <= 16):
+        raise LaunchError(f"num_stages must be an integer from 1 to 16, found {stages!r}")
+    return options
 
 
 @functools.cache
