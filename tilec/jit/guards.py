@@ -87,10 +87,10 @@ class _Walk:
 
     def value(self, value: Any, attributes: frozenset[str]) -> None:
         """Visit an object whose attributes in ``attributes`` the code may read."""
-        if isinstance(value, _ATOMS) or self._visited(value):
-            return
         if isinstance(value, types.FunctionType):
             self.function(value)
+        elif isinstance(value, _ATOMS) or self._visited(value):
+            return
         elif isinstance(value, types.ModuleType):
             if not _is_opaque(value.__name__):
                 self._dictionary(vars(value), attributes)
