@@ -177,6 +177,9 @@ class Traced:
             hint="use x.to(tl.float32), and tl.exp and its kin instead of the math module",
         )
 
+    def __iter__(self) -> Iterator[Any]:
+        raise ControlFlowError(f"{self._describe()} cannot be iterated or unpacked")
+
     def __format__(self, specification: str) -> str:
         raise ControlFlowError(
             f"{self._describe()} has no value while the kernel is traced",
@@ -215,12 +218,6 @@ class Tile(Traced):
         if not self._shape:
             raise TraceError("a tile of rank 0 has no length")
         return self._shape[0]
-
-    def __iter__(self) -> Iterator[Any]:
-        raise TraceError(
-            f"{self._describe()} cannot be iterated or unpacked",
-            hint="reduce it, or index whole axes with x[:, None]",
-        )
 
     def __getitem__(self, key: object) -> Tile:
         return shaping.index(self, key)

@@ -123,7 +123,8 @@ class _Body:
         if self._early_return:
             start.append(_assign(RETURNED, ast.Constant(False), node))
             start.append(_assign(RETURN_VALUE, _call("unset"), node))
-            result = _call("returned", _load(RETURNED), _load(RETURN_VALUE))
+            always = ast.Constant(_always_jumps(node.body))
+            result = _call("returned", always, _load(RETURNED), _load(RETURN_VALUE))
             body.append(_located(ast.Return(result), node.body[-1]))
         docstring = body[:1] if ast.get_docstring(node) is not None else []
         new = ast.FunctionDef(

@@ -302,14 +302,11 @@ class ForLoop(_Loop):
     def _begin(self, emitter: Emitter, bounds: RuntimeRange) -> None:
         carried = self._device(bounds.certain)
         start, step = bounds.start, bounds.step
-        lower: Operand = 0
-        upper: Operand
-        if is_number(step) and step > 0:  # type: ignore[operator]
-            lower, upper, stride = start, bounds.stop, step
+        upward = is_number(step) and step > 0  # type: ignore[operator]
+        if upward:
+            limits = self._limits(start, bounds.stop, step)
         else:  # count the iterations: scf.for only goes up
-            upper = maximum(cdiv(bounds.stop - start, step), 0)  # type: ignore[operator]
-            stride = 1
-        limits = [index_handle("range", value) for value in (lower, upper, stride)]
+            limits = self._limits(0, maximum(cdiv(bounds.stop - start, step), 0), 1)  # type: ignore[operator]
         initial = carried.initial(emitter)
         if self._statement.exits:
             position, arguments = self._begin_while(emitter, limits, initial)
@@ -317,7 +314,10 @@ class ForLoop(_Loop):
             position, arguments = self._begin_for(emitter, limits, initial)
         item: Any = Scalar(position, INDEX, weak=True)
         self._entered = carried.values(arguments)
-        self._item = item if lower is start else start + item * step  # type: ignore[operator]
+        self._item = item if upward else start + item * step  # type: ignore[operator]
+
+    def _limits(self, *values: Operand) -> list[Handle]:
+        return [index_handle("range", value) for value in values]
 
     def _begin_for(
         self, emitter: Emitter, limits: list[Handle], initial: list[Handle]

@@ -70,9 +70,9 @@ class Runtime:
         """What a function returns that has not returned yet."""
         return UNSET
 
-    def returned(self, flag: Any, value: Any) -> Any:
-        """The result of a function with early returns."""
-        if isinstance(flag, Traced):
+    def returned(self, always: bool, flag: Any, value: Any) -> Any:
+        """The result of a function with early returns, which may or may not return on all paths."""
+        if isinstance(flag, Traced) and not always:
             if value is not None and not isinstance(value, Unset):
                 raise TraceError(
                     "the paths of this function return different things: "
@@ -80,7 +80,7 @@ class Runtime:
                     hint="return the same number of values, of one dtype and shape, on every path",
                 )
             return None
-        return value if flag else None
+        return value if always or flag else None
 
     # -- expressions -------------------------------------------------------------------------
 

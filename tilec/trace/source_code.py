@@ -149,7 +149,14 @@ def _same(left: CodeType, right: CodeType) -> bool:
 def _same_constant(left: object, right: object) -> bool:
     if isinstance(left, CodeType) and isinstance(right, CodeType):
         return _same(left, right)
-    return type(left) is type(right) and repr(left) == repr(right)
+    if type(left) is not type(right):
+        return False
+    # The qualified name of a nested class holds the names of the functions around it.
+    return _without_scope(repr(left)) == _without_scope(repr(right))
+
+
+def _without_scope(text: str) -> str:
+    return text.rsplit("<locals>.", 1)[-1] if "<locals>." in text else text
 
 
 def compile_function(
