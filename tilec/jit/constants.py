@@ -9,8 +9,6 @@ import types
 from collections.abc import Hashable
 from typing import Any, cast
 
-from tilec.diagnostics import LaunchError
-
 _ATOMS = (bool, int, str, bytes, types.NoneType, types.EllipsisType, range)
 _BY_IDENTITY = (
     types.FunctionType,
@@ -43,7 +41,7 @@ def constant_key(value: Any) -> Hashable:
     is the sign of a zero.
 
     Raises:
-        LaunchError: the value can change after it was compiled in, as a list can.
+        TypeError: the value can change after it was compiled in, as a list can.
 
     Example:
         >>> constant_key(1) == constant_key(True)
@@ -74,9 +72,9 @@ def _object_key(kind: type[Any], value: Any) -> Hashable:
         return kind, _Identity(value)
     if _is_numpy_scalar(kind):
         return kind, value.tobytes()
-    raise LaunchError(
-        f"a compile-time value must be immutable, found {value!r} of type {kind.__name__}",
-        hint="pass a number, a string, an enum, a tuple, a function or a frozen dataclass",
+    raise TypeError(
+        f"a compile-time value must be a number, a string, an enum, a function, or a tuple or "
+        f"frozen dataclass of these, found a {kind.__name__}"
     )
 
 
