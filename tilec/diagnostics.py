@@ -5,7 +5,6 @@ A leaf: everything in tilec may raise these, and this file imports nothing of ti
 
 from __future__ import annotations
 
-import linecache
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -151,6 +150,8 @@ def _render_frames(frames: Sequence[Frame]) -> list[str]:
 
 
 def _render_source(span: Span) -> list[str]:
+    import linecache  # slow to import, and not needed until something goes wrong
+
     source = linecache.getline(span.file, span.line).rstrip()
     if not source:
         return []

@@ -27,15 +27,25 @@ Block: TypeAlias = Any
 Operation: TypeAlias = Any
 
 
+_DIALECTS = ("tile", "arith", "math", "scf")
+
+
 class Dialects:
     """The MLIR context of the process, and the types and attributes that every trace needs."""
 
     def __init__(self) -> None:
         from tilec._mlir import ir
+        from tilec._mlir._mlir_libs import _mlir, get_dialect_registry
 
+        # Generic ops are all that is wanted here; the generated classes take long to import.
+        _mlir.globals.dialect_search_modules = []
         self.ir: Any = ir
-        self.context: Any = ir.Context()
+        # The base class: the package's own subclass loads every dialect that is registered.
+        self.context: Any = _mlir.ir._Context()
+        self.context.append_dialect_registry(get_dialect_registry())
         self.context.enable_multithreading(False)
+        for name in _DIALECTS:
+            _ = self.context.dialects[name]
         self.unknown_location: Any = ir.Location.unknown(self.context)
         self._texts: dict[str, Type] = {}
         self._tiles: dict[tuple[tuple[int, ...], str], Type] = {}

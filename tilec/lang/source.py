@@ -7,7 +7,6 @@ rewriting made of an operand) is part of the function around it and shows up as 
 from __future__ import annotations
 
 import itertools
-import linecache
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -117,6 +116,8 @@ def _span_from_code(code: CodeType, instruction: int, line: int) -> Span:
 
 def character_column(filename: str, line: int, offset: int) -> int:
     """The column, from 1, of a UTF-8 byte offset: what the parser counts and editors do not."""
+    import linecache  # slow to import, and not needed for a warm start
+
     text = linecache.getline(filename, line)
     if not text or text.isascii():
         return offset + 1

@@ -110,7 +110,7 @@ def break_from_inner(c, n):
 
 def break_from_both(c, n):
     total = 0
-    for i in range(n):
+    for _ in range(n):
         for j in range(n):
             if j == 2:
                 break
@@ -260,7 +260,7 @@ def tuple_carried(c, n):
 
 
 def boolean_operators(c, n):
-    if c > 1 and n > 1 or not c:
+    if (c > 1 and n > 1) or not c:
         return 1
     if c < n < 5:
         return 2
@@ -503,7 +503,8 @@ def test_variable_of_two_shapes_refused(tools):
 
     error = tools.refused(kernel, tools.scalar(tl.bool_))
     assert error[0] == (
-        "v is float32 (8,) in one arm and float32 (4,) in the other of this `if` on a run-time value"
+        "v is float32 (8,) in one arm and float32 (4,) in the other of this `if` "
+        "on a run-time value"
     )
     assert error[3] == ["v is assigned here (v)", "v is assigned here (v)"]
 
