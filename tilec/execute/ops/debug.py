@@ -20,9 +20,7 @@ def _print(op: Operation, kernel: KernelLowering) -> Step:
 
     def run(frame: Frame) -> None:
         texts = [str(np.asarray(frame.values[slot])) for slot in slots]
-        # A format may have fewer places than values: the rest follow it.
-        places = pieces[1:] + [""] * (len(texts) - len(pieces) + 1)
-        joined = "".join(f"{text}{piece}" for text, piece in zip(texts, places, strict=False))
+        joined = "".join(map("".join, zip(texts, pieces[1:], strict=True)))
         print(f"{pieces[0]}{joined}", flush=True)
 
     return run

@@ -60,7 +60,8 @@ def _whole(
 ) -> tuple[Array, ...]:
     outcome = combiner.call(frame, *left, *right)
     # A combiner may yield a constant, or a value from outside: give it the elements' shape.
-    return tuple(np.broadcast_to(value, left[0].shape) for value in outcome)
+    shape = left[0].shape
+    return tuple(v if np.shape(v) == shape else np.broadcast_to(v, shape) for v in outcome)
 
 
 def _by_element(
