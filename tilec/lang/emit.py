@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any, TypeAlias
 
-from tilec.diagnostics import CompilerFault, Frame, TraceError
+from tilec.diagnostics import CompilerFault, Frame, TilecError, TraceError
 from tilec.lang.dtypes import DType
 from tilec.lang.source import frame_of, positions_of_stack
 
@@ -28,6 +28,17 @@ Operation: TypeAlias = Any
 
 
 _DIALECTS = ("tile", "arith", "math", "scf")
+
+
+_DEEPEST_CALL = 256
+
+
+def endless_recursion(function: str) -> TraceError:
+    """The error of a function that calls itself without end."""
+    return TraceError(
+        f"the recursion of {function} does not end while tracing",
+        hint="its depth must follow from compile-time values",
+    )
 
 
 class Dialects:
@@ -139,6 +150,7 @@ class Emitter:
         self.dialects = dialects()
         self._root = root
         self._locations: dict[tuple[tuple[int, int], ...], Any] = {}
+        self._frames: dict[tuple[tuple[int, int], ...], list[Frame]] = {}
         self._kept: list[CodeType] = []  # their ids are keys of _locations
         self._ip: Any = None
         self._block: Block = None
@@ -150,10 +162,12 @@ class Emitter:
     def location(self) -> Any:
         """The MLIR location of the call being made: file, line, column and call chain."""
         positions = positions_of_stack(sys._getframe(1), self._root)
+        if len(positions) > _DEEPEST_CALL:
+            raise endless_recursion(positions[0].code.co_name)
         key = tuple((id(position.code), position.instruction) for position in positions)
         found = self._locations.get(key)
         if found is None:
-            frames = [frame_of(position) for position in positions]
+            frames = self._frames[key] = [frame_of(position) for position in positions]
             found = self._locations[key] = self._make_location(frames)
             self._kept.extend(position.code for position in positions)
         return found
@@ -266,16 +280,34 @@ class Emitter:
         """Verify the module and return its bytecode.
 
         Raises:
+            TraceError: A value has left the loop or branch that made it, e.g. in a list.
             CompilerFault: tilec built IR that its own verifiers refuse.
         """
-        ir = self.dialects.ir
         try:
             self.module.operation.verify()
-        except ir.MLIRError as error:
-            raise CompilerFault(f"the tracer built invalid IR: {error}") from None
+        except self.dialects.ir.MLIRError as error:
+            raise self._invalid(error) from None
         stream = io.BytesIO()
         self.module.operation.write_bytecode(stream)
         return stream.getvalue()
+
+    def _invalid(self, error: Any) -> TilecError:
+        """What a refusal of the verifier means."""
+        for diagnostic in error.error_diagnostics:
+            if "does not dominate this use" in diagnostic.message:
+                return TraceError(
+                    "a value made inside a loop or branch is used outside of it",
+                    frames=self._frames_of(diagnostic.location),
+                    hint="assign it to a variable before the loop or branch, "
+                    "and update that variable inside",
+                )
+        return CompilerFault(f"the tracer built invalid IR: {error}")
+
+    def _frames_of(self, location: Any) -> list[Frame]:
+        for key, known in self._locations.items():
+            if known == location:
+                return self._frames[key]
+        return []
 
 
 class _Current(threading.local):

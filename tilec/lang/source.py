@@ -22,6 +22,8 @@ _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _INTERNAL = tuple(os.path.join(_PACKAGE, room) + os.sep for room in ("lang", "trace", "jit"))
 
+_STANDARD_LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
+
 # Python 3.10 knows no columns: the tracer notes the span of each statement it reads here.
 _line_spans: dict[str, dict[int, Span]] = {}
 
@@ -37,8 +39,13 @@ class Position:
 
 @cache
 def is_internal(filename: str) -> bool:
-    """Whether a file belongs to the parts of tilec that authors never see in a call chain."""
-    return filename.startswith(_INTERNAL)
+    """Whether a file is tilec's own or Python's, which authors never see in a call chain."""
+    if filename.startswith((*_INTERNAL, "<frozen ")):
+        return True
+    # Installed packages may lie below the standard library; kernels can be in one of them.
+    path = os.path.realpath(filename)
+    packages = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+    return path.startswith(_STANDARD_LIBRARY) and not any(name in path for name in packages)
 
 
 def register_line_spans(spans: Iterable[Span]) -> None:

@@ -31,6 +31,9 @@ class Shape(Sequence[Scalar]):
             raise TraceError(f"shape index {key!r} is out of range: the array has rank {len(self)}")
         return memory.dim(self._view, dims[key])
 
+    def __iter__(self) -> Iterator[Scalar]:
+        return (memory.dim(self._view, d) for d in range(len(self)))
+
     def __repr__(self) -> str:
         return f"<the shape of {self._view!r}>"
 

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
-import os
 import sys
-import sysconfig
 from collections.abc import Callable
-from functools import cache
 from types import CellType, CodeType, FunctionType
 
 from tilec.lang.source import is_internal, register_line_spans
 from tilec.trace.control_flow import RUNTIME, FunctionRewriter, Statement
 from tilec.trace.runtime import Runtime
 from tilec.trace.source_code import NoSource, compile_function, find_source, is_generator
-
-_LIBRARIES = tuple(
-    os.path.realpath(path) + os.sep
-    for path in {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
-)
 
 
 class Rewritten:
@@ -52,7 +43,7 @@ def rewrite_function(function: FunctionType) -> Rewritten | Unchanged:
 
 def _rewrite(function: FunctionType) -> Rewritten | Unchanged:
     code = function.__code__
-    if RUNTIME in code.co_freevars or is_generator(code) or _is_foreign(code.co_filename):
+    if RUNTIME in code.co_freevars or is_generator(code) or is_internal(code.co_filename):
         return Unchanged(None)
     try:
         source = find_source(function)
@@ -67,25 +58,6 @@ def _rewrite(function: FunctionType) -> Rewritten | Unchanged:
     if new is None or RUNTIME not in new.co_freevars:
         return Unchanged(None)
     return Rewritten(new, rewriter.statements)
-
-
-@cache
-def _is_foreign(filename: str) -> bool:
-    """Whether a file is tilec's own or a library's, whose code runs as it is."""
-    if is_internal(filename):
-        return True
-    path = os.path.realpath(filename)
-    if os.sep + "site-packages" + os.sep in path or os.sep + "dist-packages" + os.sep in path:
-        return not path.startswith(_own_package())
-    return path.startswith(_LIBRARIES)
-
-
-@cache
-def _own_package() -> str:
-    """Where tilec is installed: its kernel library is rewritten like anybody's code."""
-    spec = importlib.util.find_spec("tilec")
-    origin = spec.origin if spec is not None else None
-    return os.path.dirname(os.path.realpath(origin)) + os.sep if origin else os.sep
 
 
 class Converter:

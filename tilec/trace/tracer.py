@@ -12,7 +12,7 @@ from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
 from tilec.diagnostics import Frame, Span, TilecError, TraceError
-from tilec.lang.emit import Emitter, Handle, emitting, is_tracing
+from tilec.lang.emit import Emitter, Handle, emitting, endless_recursion, is_tracing
 from tilec.lang.source import (
     Position,
     frame_of,
@@ -189,7 +189,10 @@ def _run_contained(fn: FunctionType, values: dict[str, Any], converter: Converte
     except TilecError as error:
         raise _placed(error, error.__traceback__, converter).with_traceback(None) from None
     except RecursionError as error:
-        raise _endless_recursion(error).with_traceback(None) from None
+        chain = _chain(error.__traceback__)
+        refusal = endless_recursion(chain[0].code.co_name)
+        refusal.frames = (*_frames(chain), *_launch_site())
+        raise refusal.with_traceback(None) from None
     except Exception as error:
         raise _foreign(error, converter).with_traceback(None) from error
 
@@ -208,11 +211,18 @@ def _chain(traceback: TracebackType | None) -> list[Position]:
     return positions_of_traceback(traceback)
 
 
+def _frames(positions: list[Position]) -> list[Frame]:
+    """A call chain as frames; the middle of a very long one is left out."""
+    if len(positions) > _LONGEST_CHAIN:
+        positions = [*positions[: _LONGEST_CHAIN - 2], *positions[-2:]]
+    return [frame_of(position) for position in positions]
+
+
 def _placed(error: TilecError, traceback: TracebackType | None, converter: Converter) -> TilecError:
     """Give an error the author's place, unless it has one."""
     positions = _chain(traceback)
-    frames = [*error.frames, *(frame_of(p) for p in positions[len(error.frames) :])]
-    error.frames = (*frames[:_LONGEST_CHAIN], *_launch_site())
+    frames = [*error.frames, *_frames(positions)[len(error.frames) :]]
+    error.frames = (*frames, *_launch_site())
     if isinstance(error, ControlFlowError) and positions:
         reason = converter.unchanged.get(positions[0].code)
         if reason is not None:
@@ -233,17 +243,6 @@ def _launch_site() -> list[Frame]:
     return [frame_of(Position(frame.f_code, frame.f_lasti, frame.f_lineno))]
 
 
-def _endless_recursion(error: RecursionError) -> TraceError:
-    positions = _chain(error.__traceback__)
-    frames = [frame_of(position) for position in positions[-_LONGEST_CHAIN:]]
-    name = positions[0].code.co_name if positions else "a function"
-    return TraceError(
-        f"the recursion of {name} does not end while tracing",
-        frames=[*frames, *_launch_site()],
-        hint="its depth must follow from compile-time values",
-    )
-
-
 def _foreign(error: Exception, converter: Converter) -> TraceError:
     """A Python exception of the author's code, as an error of ours."""
     positions = _chain(error.__traceback__)
@@ -258,7 +257,7 @@ def _foreign(error: Exception, converter: Converter) -> TraceError:
         hint = "use the function of the same name in tilec, e.g. tl.exp for np.exp"
     return TraceError(
         message,
-        frames=[*(frame_of(p) for p in positions[:_LONGEST_CHAIN]), *_launch_site()],
+        frames=[*_frames(positions), *_launch_site()],
         hint=hint,
     )
 

@@ -1,4 +1,4 @@
-"""Operations on tiles give what NumPy gives, on the CPU executor; what is refused, to the letter."""
+"""Operations on tiles give what NumPy gives; what is refused, to the letter."""
 
 import math
 import operator
