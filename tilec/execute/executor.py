@@ -51,13 +51,14 @@ class Program:
         values = self._bind(arguments)
         extents = self._grid(values, grid)
         if sanitize:
-            values = _with_shadows(values, arguments, extents)
+            values = _with_shadows(values, extents)
         ranges = itertools.product(*map(range, extents))
         with np.errstate(all="ignore"):
             for number, coordinates in enumerate(ranges):
                 slots: list[Any] = [None] * self.slot_count
                 frame = Frame(slots, coordinates, extents, number, grid is not None)
                 self.body.call(frame, *values)
+        sanitizer.settle([value for value in values if isinstance(value, View)])
 
     def _bind(self, arguments: Sequence[Any]) -> list[Any]:
         if len(arguments) != len(self.argument_types):
@@ -220,11 +221,9 @@ def _explicit_grid(grid: Sequence[int]) -> tuple[int, ...]:
     return extents + (1,) * (3 - len(extents))
 
 
-def _with_shadows(
-    values: Sequence[Any], arguments: Sequence[Any], grid: tuple[int, ...]
-) -> list[Any]:
+def _with_shadows(values: Sequence[Any], grid: tuple[int, ...]) -> list[Any]:
     if math.prod(grid) == 0:
         return list(values)
-    pairs = [(v, a) for v, a in zip(values, arguments, strict=True) if isinstance(v, View)]
-    shadowed = iter(sanitizer.attach([v for v, _ in pairs], [a for _, a in pairs], grid))
+    views = [value for value in values if isinstance(value, View)]
+    shadowed = iter(sanitizer.attach(views, grid))
     return [next(shadowed) if isinstance(value, View) else value for value in values]

@@ -11,6 +11,7 @@ that overlap share it.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,23 +30,43 @@ NOBODY = -1
 SEVERAL = -2
 
 
-class UninitializedArray(np.ndarray[Any, Any]):
-    """An array whose elements nobody has written yet; the sanitizer reports reads of them."""
+#: Arrays that nobody has written yet, by address; an array leaves with its memory.
+_fresh: weakref.WeakValueDictionary[int, Array] = weakref.WeakValueDictionary()
 
 
-def uninitialized(shape: Sequence[int], dtype: Any) -> UninitializedArray:
+def uninitialized(shape: Sequence[int], dtype: Any) -> Array:
     """Return an array for an output, which the sanitizer knows to hold nothing.
 
-    Its bytes are all ones: NaN in a float array, −1 in an integer one.
+    Its bytes are all ones: NaN in a float array, −1 in an integer one. After a launch that may
+    write to it, it counts as written.
 
     Example:
         >>> uninitialized((2,), "float32")
-        UninitializedArray([nan, nan], dtype=float32)
+        array([nan, nan], dtype=float32)
     """
-    # It must own its memory: NumPy keeps the owner, and only that, as the base of later views.
-    array = UninitializedArray(tuple(shape), np.dtype(dtype))
-    array.view(np.ndarray).reshape(-1).view(np.uint8).fill(0xFF)
+    array = np.empty(tuple(shape), np.dtype(dtype))
+    array.reshape(-1).view(np.uint8).fill(0xFF)
+    if array.size > 0:
+        _fresh[_bounds(array)[0]] = array
     return array
+
+
+def settle(views: Sequence[View]) -> None:
+    """Count the arrays that a finished launch may have written as written."""
+    for view in views:
+        if view.access != "read":
+            for address in _fresh_addresses(view.array):
+                _fresh.pop(address, None)
+
+
+def _fresh_addresses(array: Array) -> list[int]:
+    """Return the addresses of the arrays without values that an array has memory of."""
+    low, high = _bounds(array)
+    return [
+        address
+        for address, fresh in list(_fresh.items())
+        if address < high and low < address + fresh.nbytes
+    ]
 
 
 @dataclass(frozen=True)
@@ -201,15 +222,14 @@ class _Memory:
         return as_strided(program_of_byte[first:], array.shape, strides)
 
 
-def attach(views: Sequence[View], originals: Sequence[Any], grid: tuple[int, ...]) -> list[View]:
+def attach(views: Sequence[View], grid: tuple[int, ...]) -> list[View]:
     """Give a shadow to every view that shares memory with a writable one.
 
     Args:
         views: the kernel's array arguments.
-        originals: the arrays they were made from; their type tells uninitialised ones.
         grid: the launch grid.
     """
-    bounds = [byte_bounds(view.array) for view in views]
+    bounds = [_bounds(view.array) for view in views]
     writable = [span for view, span in zip(views, bounds, strict=True) if view.access != "read"]
     memories = [
         _Memory(low, high, *(np.full(high - low, NOBODY, np.int32) for _ in range(2)))
@@ -217,15 +237,20 @@ def attach(views: Sequence[View], originals: Sequence[Any], grid: tuple[int, ...
         if any(low <= start < high for start, _ in writable)
     ]
     shadowed: list[View] = []
-    for view, original, (low, _) in zip(views, originals, bounds, strict=True):
+    for view, (low, _) in zip(views, bounds, strict=True):
         owner = next((memory for memory in memories if memory.low <= low < memory.high), None)
-        if owner is not None and view.array.size > 0:
+        if owner is not None:
             writer, reader = (owner.over(view.array, who) for who in (owner.writer, owner.reader))
-            shadow = Shadow(writer, reader, _is_uninitialized(original), grid)
+            shadow = Shadow(writer, reader, bool(_fresh_addresses(view.array)), grid)
             shadowed.append(replace(view, shadow=shadow))
         else:
             shadowed.append(view)
     return shadowed
+
+
+def _bounds(array: Array) -> tuple[int, int]:
+    """Return the first address of an array and the one after its last; an empty one has none."""
+    return byte_bounds(array) if array.size > 0 else (0, 0)
 
 
 def _merge(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -236,11 +261,3 @@ def _merge(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             merged.append((low, high))
     return merged
-
-
-def _is_uninitialized(array: Any) -> bool:
-    while array is not None:
-        if isinstance(array, UninitializedArray):
-            return True
-        array = getattr(array, "base", None)
-    return False

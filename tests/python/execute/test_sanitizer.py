@@ -83,6 +83,28 @@ def test_sanitizer_view_of_an_uninitialized_array_counts(ir):
     assert error.message.endswith("which no program has written")
 
 
+def test_sanitizer_empty_input_passes(ir):
+    y, x = np.zeros(4), np.zeros((3, 0))
+    part, view = ir.partition_type(y, (2,)), ir.view_type(x)
+    body = f"""
+  %zero = arith.constant 0 : index
+  %t = tile.load %x[%zero, %zero] : {view} -> tensor<1x2xf64>
+  %r = tile.reshape %t : tensor<1x2xf64> -> tensor<2xf64>
+  tile.store %r, %y : tensor<2xf64>, {part}"""
+    execute(ir.kernel({"y": part, "x": view}, body), [y, x], sanitize=True)
+
+
+def test_sanitizer_array_counts_as_written_after_a_launch(ir):
+    y = uninitialized((4,), np.float64)
+    part = ir.partition_type(y, (1,))
+    body = f"""
+  %t = arith.constant dense<2.0> : tensor<1xf64>
+  tile.store %t, %y : tensor<1xf64>, {part}"""
+    execute(ir.kernel({"y": part}, body), [y])
+    execute(shift_kernel(ir, y, 0), [y], sanitize=True)
+    np.testing.assert_array_equal(y, [2.0] * 4)
+
+
 def test_sanitizer_many_readers_then_a_writer_is_a_race(ir):
     y = np.zeros(4)
     view = ir.view_type(y, "unchecked")
