@@ -303,7 +303,8 @@ void bindStream(Frame &frame) {
     raiseLaunchError("stream= is " + describe(object) +
                      ", expected a handle between 0 and 2**64 - 1");
   }
-  frame.request = {true, static_cast<uintptr_t>(value)};
+  frame.request.hasStream = true;
+  frame.request.stream = static_cast<uintptr_t>(value);
 }
 
 } // namespace

@@ -196,25 +196,31 @@ void tilec::runtime::bindDLTensor(const dlpack::Tensor &tensor,
 namespace {
 
 void bindExchange(PyObject *object, const TypeProfile &profile,
-                  const BindRequest &request, ArrayView &view) {
+                  BindRequest &request, ArrayView &view) {
+  const dlpack::ExchangeApi *api = profile.exchange;
   dlpack::Tensor tensor;
-  if (profile.exchange->tensorFromObject(object, &tensor) != 0)
+  if (api->tensorFromObject(object, &tensor) != 0)
     throw ErrorSet{};
   bindDLTensor(tensor, view);
   if (view.device == hostDevice || request.hasStream)
     return;
-  void *stream = nullptr;
-  if (profile.exchange->currentWorkStream(tensor.device.type, tensor.device.id,
-                                          &stream) != 0)
-    throw ErrorSet{};
+  if (request.askedApi != api || request.askedDevice != view.device) {
+    void *stream = nullptr;
+    if (api->currentWorkStream(tensor.device.type, tensor.device.id, &stream) !=
+        0)
+      throw ErrorSet{};
+    request.askedApi = api;
+    request.askedDevice = view.device;
+    request.askedStream = reinterpret_cast<uintptr_t>(stream);
+  }
   view.hasStream = true;
-  view.stream = reinterpret_cast<uintptr_t>(stream);
+  view.stream = request.askedStream;
 }
 
 } // namespace
 
 void tilec::runtime::bindArray(PyObject *object, const TypeProfile &profile,
-                               const BindRequest &request, Keepers &keepers,
+                               BindRequest &request, Keepers &keepers,
                                ArrayView &view) {
   switch (profile.protocol) {
   case ArrayProtocol::exchange:

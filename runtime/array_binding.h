@@ -63,12 +63,16 @@ private:
 struct BindRequest {
   bool hasStream; // stream= was given, as this handle
   uintptr_t stream;
+  // The last answer of an exchange table, so that each is asked once a launch.
+  const dlpack::ExchangeApi *askedApi;
+  int askedDevice;
+  uintptr_t askedStream;
 };
 
 /// Fills `view` (all but access, tile and grid) from an array object.
 /// Throws ArgumentProblem or ErrorSet.
 void bindArray(PyObject *object, const TypeProfile &profile,
-               const BindRequest &request, Keepers &keepers, ArrayView &view);
+               BindRequest &request, Keepers &keepers, ArrayView &view);
 
 /// Completes a view from its raw description: checks the rank, normalizes the
 /// strides that cannot matter, and computes the byte interval. `strides` is in

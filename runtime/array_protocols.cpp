@@ -158,21 +158,20 @@ DType interfaceDType(PyObject *object, PyObject *interface) {
   std::string text = toText(requiredItem(interface, "typestr"));
   if (std::optional<DType> dtype = dtypeFromTypeString(text))
     return *dtype;
-  // bfloat16 and the 8-bit floats are opaque bytes to the protocol; the
-  // library's own dtype object knows better.
+  // The protocol has no words for bfloat16 and the 8-bit floats; the library's
+  // own dtype object knows them.
+  bool swapped = text[0] == '>';
   std::string name = text;
   if (Ref dtype = optionalAttribute(object, "dtype")) {
     if (Ref dtypeName = optionalAttribute(dtype.get(), "name"))
       name = toText(dtypeName.get());
-    constexpr const char *opaque = "V";
-    if (text.size() > 1 && text.substr(1, 1) == opaque)
+    if (!swapped)
       if (std::optional<DType> known = dtypeFromNumpyName(name))
         return *known;
   }
-  throw ArgumentProblem{
-      "has an element type that kernels do not know: " + name + " (" + text +
-          ")",
-      text[0] == '>' ? "convert it to native byte order" : ""};
+  throw ArgumentProblem{"has an element type that kernels do not know: " +
+                            name + " (" + text + ")",
+                        swapped ? "convert it to native byte order" : ""};
 }
 
 /// Strides in bytes → elements; nothing is copied when they are absent.

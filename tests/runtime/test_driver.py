@@ -66,7 +66,7 @@ def test_device_properties_are_those_of_the_driver(driver):
 
 
 def test_unknown_device_is_refused(driver):
-    with pytest.raises(DriverError, match="cuDeviceGet failed .* looking for device 2"):
+    with pytest.raises(DriverError, match=r"cuDeviceGet failed .* looking for device 2"):
         _runtime.device_properties(2)
 
 
