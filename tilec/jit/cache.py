@@ -2,10 +2,10 @@
 
 Two keys lead to an entry::
 
-    source key   code of the kernel, specialization, target, options, build of tilec
-                 -> a list of manifests; one whose recorded dependencies still hold names the entry
+    source key   code of the kernel and all it captures, specialization, target, options,
+                 build of tilec                                             -> an IR key
     IR key       the canonical `tile` module without locations, target, options, build
-                 -> the entry
+                                                                            -> the entry
 
 A hit by source key neither traces nor loads MLIR. A hit by IR key traces, but does not compile:
 equal kernels share an entry, whatever file and line they came from.
@@ -20,40 +20,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from tilec import settings as settings_module
 from tilec.compiler.build import whole_build
 from tilec.jit.entry import BadFileError, Entry, pack, pack_entry, unpack, unpack_entry
 from tilec.jit.store import Store, StoredFile
 from tilec.settings import Settings
-from tilec.trace.dependencies import Dependencies, code_digest, holds, value_text
+from tilec.trace.captures import captures, value_digest
+from tilec.trace.options import KernelOptions
 from tilec.trace.signature import Signature
 
 _LAYOUT = "v1"
 """Directory of this layout of the cache; an incompatible one gets another name."""
 
-_MANIFESTS = 32
-"""Manifests kept for a source key: as many variants by captured values."""
-
 _LOCK_TIMEOUT_S = 60.0
 """How long to wait for another process that compiles the same entry."""
-
-
-class TracedKernel(Protocol):
-    """What tracing gives, as far as the cache looks."""
-
-    @property
-    def dependencies(self) -> Dependencies:
-        """What the trace read beyond the kernel's own code."""
-        ...
 
 
 class Builder(Protocol):
     """The work that a hit spares."""
 
     def trace(self) -> Any:
-        """Trace the kernel; the result has ``dependencies``."""
+        """Trace the kernel."""
         ...
 
     def ir_key(self, traced: Any) -> str:
@@ -73,7 +62,7 @@ class Request:
     name: str
     signature: Signature
     target: str
-    options: object = None
+    options: KernelOptions = field(default_factory=KernelOptions)
 
 
 @dataclass(frozen=True)
@@ -145,8 +134,8 @@ class DiskCache:
         leaves this method.
         """
         start = time.perf_counter()
-        slot = source_key(request)
-        entry = self._by_source(slot, request)
+        source, not_stored = source_key(request)
+        entry = self._by_source(source)
         if entry is not None:
             return self._found(entry, "source", start)
         traced = builder.trace()
@@ -154,7 +143,7 @@ class DiskCache:
         entry, origin = self._entry(key), "ir"
         if entry is None:
             entry, origin = self._compile_once(key, builder, traced)
-        not_stored = self._remember(slot, traced.dependencies, key)
+        self._remember(source, key)
         return self._found(entry, origin, start, not_stored)
 
     def statistics(self) -> Statistics:
@@ -190,13 +179,15 @@ class DiskCache:
         self._origins[origin] += 1
         return Found(entry, origin, time.perf_counter() - start, not_stored)
 
-    def _by_source(self, slot: str | None, request: Request) -> Entry | None:
-        for manifest in self._manifests(slot):
-            if holds(manifest["dependencies"], request.function, request.signature):
-                entry = self._entry(manifest["entry"])
-                if entry is not None:
-                    return entry
-        return None
+    def _by_source(self, source: str | None) -> Entry | None:
+        data = self._store.read(f"{source}.source") if self._store and source else None
+        if data is None or source is None:
+            return None
+        try:
+            return self._entry(unpack(source, data)["entry"].decode())
+        except (BadFileError, KeyError, ValueError) as error:
+            self._discard(f"{source}.source", error)
+            return None
 
     def _compile_once(self, key: str, builder: Builder, traced: Any) -> tuple[Entry, str]:
         """Compile unless another process does so at this moment: then wait for its entry."""
@@ -220,45 +211,26 @@ class DiskCache:
             self._discard(f"{key}.entry", error)
             return None
 
-    def _manifests(self, slot: str | None) -> list[dict[str, Any]]:
-        data = self._store.read(f"{slot}.source") if self._store and slot else None
-        if data is None or slot is None:
-            return []
-        try:
-            return _unpack_manifests(slot, data)
-        except BadFileError as error:
-            self._discard(f"{slot}.source", error)
-            return []
+    def _remember(self, source: str | None, key: str) -> None:
+        if self._store and source:
+            self._store.write(f"{source}.source", pack(source, {"entry": key.encode()}))
 
-    def _remember(self, slot: str | None, dependencies: Dependencies, key: str) -> str | None:
-        """Add a manifest that leads to an entry; return why that could not be done, or None."""
-        if slot is None:
-            return "an argument or option has no text by value"
-        if dependencies.reason is not None:
-            return dependencies.reason
-        if self._store is None:
-            return "the cache is off"
-        manifest = {"entry": key, "dependencies": dependencies.to_json()}
-        with self._store.lock(slot, _LOCK_TIMEOUT_S):
-            others = [old for old in self._manifests(slot) if old != manifest]
-            manifests = json.dumps([manifest, *others][:_MANIFESTS]).encode()
-            self._store.write(f"{slot}.source", pack(slot, {"manifests": manifests}))
-        return None
-
-    def _discard(self, name: str, error: BadFileError) -> None:
+    def _discard(self, name: str, error: Exception) -> None:
         if self._store is not None:
             self._store.report(f"{name} is damaged: {error}")
             self._store.remove(name)
 
 
-def source_key(request: Request) -> str | None:
-    """Return the key of what is known before tracing, or None when it has no text by value."""
-    parts = [value_text(part) for part in (request.signature, request.options)]
-    if None in parts:
-        return None
-    code = code_digest(request.function.__code__)
-    text = "\n".join([whole_build(), request.target, request.name, code, *map(str, parts)])
-    return hashlib.sha256(text.encode()).hexdigest()
+def source_key(request: Request) -> tuple[str | None, str | None]:
+    """Return the key of what is known before tracing, or None and why there is none."""
+    captured = captures(request.function, request.signature)
+    options = value_digest(request.options)
+    if captured.digest is None:
+        return None, captured.reason
+    if options is None:
+        return None, "the options have no content to compare"
+    parts = [whole_build(), request.target, request.name, captured.digest, options]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest(), None
 
 
 def default_directory() -> Path:
@@ -266,14 +238,6 @@ def default_directory() -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path("tilec", appauthor=False)
-
-
-def _unpack_manifests(slot: str, data: bytes) -> list[dict[str, Any]]:
-    try:
-        manifests = json.loads(unpack(slot, data)["manifests"])
-    except (KeyError, ValueError) as error:
-        raise BadFileError(f"not a list of manifests: {error!r}") from None
-    return cast("list[dict[str, Any]]", manifests)
 
 
 def _describe(key: str, entry: Entry, file: StoredFile) -> CachedKernel:

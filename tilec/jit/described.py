@@ -9,24 +9,20 @@
 
 ``dtype`` is a short name such as ``bf16``, extents and strides count elements, and a literal is
 Python's. Arrays are dense and row-major unless strides are given, and aligned to 128 bytes as
-device allocations are.
+device allocations are; they become ``ArraySpec``s, which have no memory.
 """
 
 from __future__ import annotations
 
 import ast
-import math
 import re
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from tilec import _runtime
+from tilec.arrays.description import ArraySpec
 from tilec.diagnostics import TilecError
 from tilec.lang.dtypes import BY_SHORT
 
-_ALIGNMENT_BYTES = 128
 _ARRAY = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[\d,\s]*)\](?P<modifiers>(:\w+(\([\d,\s]*\))?)*)")
 _MODIFIER = re.compile(r":(\w+)(?:\(([\d,\s]*)\))?")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)=(?!=)(.+)", re.DOTALL)
@@ -86,7 +82,7 @@ def _array(dtype: str, shape: tuple[int, ...], modifiers: str) -> Any:
         raise DescriptionError(f"unknown dtype {dtype!r}, expected one of {', '.join(BY_SHORT)}")
     asked = {name: _extents(extents) for name, extents in _MODIFIER.findall(modifiers)}
     strides = asked.pop("strides", None)
-    array = empty_array(BY_SHORT[dtype].numpy, shape, strides)
+    array = ArraySpec(shape, BY_SHORT[dtype], strides=strides)
     if len(asked) > 1:
         raise DescriptionError(f"an array takes one access, found {' and '.join(asked)}")
     for access, extents in asked.items():
@@ -94,7 +90,7 @@ def _array(dtype: str, shape: tuple[int, ...], modifiers: str) -> Any:
     return array
 
 
-def _marked(array: Any, access: str, extents: tuple[int, ...]) -> Any:
+def _marked(array: ArraySpec, access: str, extents: tuple[int, ...]) -> Any:
     if access == "partition":
         return _runtime.partition(array, extents)
     if access == "accumulate":
@@ -104,32 +100,6 @@ def _marked(array: Any, access: str, extents: tuple[int, ...]) -> Any:
     raise DescriptionError(
         f"unknown modifier {access!r}, expected partition, accumulate, unchecked or strides"
     )
-
-
-def empty_array(
-    dtype: np.dtype[Any], shape: Sequence[int], strides: Sequence[int] | None = None
-) -> Any:
-    """Return an uninitialised array with a pointer as well aligned as a device's.
-
-    Args:
-        dtype: of the elements.
-        shape: extents.
-        strides: in elements; dense and row-major by default.
-
-    Raises:
-        DescriptionError: shape and strides differ in rank.
-    """
-    if strides is None:
-        strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-    if len(strides) != len(shape):
-        raise DescriptionError(f"shape has rank {len(shape)}, strides have rank {len(strides)}")
-    reach = sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) + 1
-    size_bytes = reach * dtype.itemsize if 0 not in shape else 0
-    buffer = np.empty(size_bytes + _ALIGNMENT_BYTES, np.uint8)
-    start = -buffer.ctypes.data % _ALIGNMENT_BYTES
-    flat = buffer[start : start + size_bytes].view(dtype)
-    steps_bytes = [step * dtype.itemsize for step in strides]
-    return np.lib.stride_tricks.as_strided(flat, tuple(shape), steps_bytes)
 
 
 def _extents(text: str) -> tuple[int, ...]:

@@ -71,4 +71,4 @@ class CompileJob:
         from tilec.compiler.phases import CompileOptions
 
         asked = self.request.options
-        return CompileOptions(asked.num_warps, asked.num_stages, self.phases)
+        return CompileOptions(asked.num_warps, asked.num_stages, phases=self.phases)

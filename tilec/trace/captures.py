@@ -1,11 +1,10 @@
 """What a kernel takes from the Python around it: globals, closures, helpers, constants.
 
 The code objects reachable from a kernel say which names they load. Following these names gives
-everything that the result of tracing can depend on beside the arguments, without tracing:
-
-* its digest is part of the cache key, so another process finds the kernel, and a changed global
-  or helper does not;
-* its guards tell, before each launch, whether a name has been bound to something else since.
+everything that the result of tracing can depend on beside the arguments, without tracing. Its
+digest is part of the cache key: another process finds the kernel again, and a kernel with a changed
+global or helper does not. (Within a process, tilec.jit.guards tells whether names still mean the
+same objects.)
 
 Values count by content: scalars, strings, enums, containers, frozen dataclasses, functions with
 all that they capture in turn. Anything else has no digest, and the kernel is traced in each
@@ -39,12 +38,6 @@ from typing import Any, cast
 from tilec.trace.code import code_digest, loaded_names, scalar_content
 from tilec.trace.signature import Signature
 
-Guard = tuple[Any, ...]
-"""``("dict", d, key[, expected])``, ``("cell", c[, expected])`` or ``("predicate", callable)``.
-
-Dictionary and cell must hold the expected object itself; without one, the name must be unbound.
-"""
-
 _OPAQUE = ("tilec", "numpy", "ml_dtypes")
 _KERNELS = "tilec.kernels"
 _DATACLASS_METHODS = frozenset(
@@ -64,12 +57,10 @@ class Captures:
     Attributes:
         digest: of all captured values; None when one of them has none.
         reason: which one, or None.
-        guards: conditions under which the digest is still right.
     """
 
     digest: str | None
     reason: str | None
-    guards: tuple[Guard, ...]
 
 
 def captures(function: FunctionType, signature: Signature) -> Captures:
@@ -80,7 +71,7 @@ def captures(function: FunctionType, signature: Signature) -> Captures:
     except RecursionError:
         content, walk.reason = [], "a captured value contains itself"
     digest = None if walk.reason else _digest(content)
-    return Captures(digest, walk.reason, tuple(walk.guards))
+    return Captures(digest, walk.reason)
 
 
 def value_digest(value: object) -> str | None:
@@ -92,7 +83,7 @@ def value_digest(value: object) -> str | None:
         >>> value_digest(object()) is None
         True
     """
-    walk = _Walk(guarded=False)
+    walk = _Walk()
     try:
         content = walk.value(value, "value")
     except RecursionError:
@@ -107,10 +98,8 @@ def _digest(content: object) -> str:
 class _Walk:
     """One walk over everything reachable; makes nested lists that JSON can write."""
 
-    def __init__(self, *, guarded: bool = True) -> None:
-        self.guards: list[Guard] = []
+    def __init__(self) -> None:
         self.reason: str | None = None
-        self._guarded = guarded
         self._seen: dict[int, tuple[int, object]] = {}
 
     def value(self, value: object, name: str) -> object:
@@ -176,14 +165,7 @@ class _Walk:
         return [self.value(type(items), name), contents]
 
     def _mutable(self, value: list[Any] | dict[Any, Any] | set[Any], name: str) -> object:
-        """A container may change in place: the guard of the outermost compares all of it again."""
-        guarded, self._guarded = self._guarded, False
-        content = [self.value(type(value), name), self.value(_frozen(value), name)]
-        self._guarded = guarded
-        if guarded:
-            digest = value_digest(value)
-            self.guards.append(("predicate", lambda: value_digest(value) == digest))
-        return content
+        return [self.value(type(value), name), self.value(_frozen(value), name)]
 
     def _class(self, value: type, name: str) -> object:
         """A class of the user counts by what it defines, any other by its name."""
@@ -243,7 +225,7 @@ class _Walk:
         )
 
     def _refuse(self, reason: str) -> object:
-        """Note that there is no digest; the walk goes on, since the guards are wanted."""
+        """Note why there is no digest."""
         self.reason = self.reason or reason
         return ["refused"]
 
@@ -267,19 +249,17 @@ class _Walk:
         self,
         scope: Mapping[str, Any],
         chain: tuple[str, ...],
-        lookup: Callable[[Any, str], tuple[object, Guard]],
+        lookup: Callable[[Any, str], object],
     ) -> object:
         """Return the value at the end of a chain ``name.attribute.attribute``.
 
         Attributes are followed through modules and classes; what an object holds counts as a whole.
         """
-        value, guard = lookup(scope, chain[0])
-        self.guards.append(guard)
-        for depth, attribute in enumerate(chain[1:], 2):
+        value = lookup(scope, chain[0])
+        for attribute in chain[1:]:
             if not isinstance(value, (ModuleType, type)):
                 break
-            value, guard = _lookup_attribute(value, attribute, ".".join(chain[:depth]))
-            self.guards.append(guard)
+            value = getattr(value, attribute, _ABSENT)
         if value is _ABSENT:
             return ["absent"]
         if isinstance(value, ModuleType):
@@ -300,31 +280,15 @@ def _frozen(value: list[Any] | dict[Any, Any] | set[Any]) -> tuple[Any, ...] | f
     return frozenset(value) if isinstance(value, set) else tuple(value)
 
 
-def _lookup_global(scope: dict[str, Any], name: str) -> tuple[object, Guard]:
-    if name in scope:
-        return scope[name], ("dict", scope, name, scope[name])
-    return getattr(builtins, name, _ABSENT), ("dict", scope, name)
+def _lookup_global(scope: Mapping[str, object], name: str) -> object:
+    return scope[name] if name in scope else getattr(builtins, name, _ABSENT)
 
 
-def _lookup_cell(cells: Mapping[str, CellType], name: str) -> tuple[object, Guard]:
-    cell = cells[name]
+def _lookup_cell(cells: Mapping[str, CellType], name: str) -> object:
     try:
-        return cell.cell_contents, ("cell", cell, cell.cell_contents)
+        return cells[name].cell_contents
     except ValueError:
-        return _ABSENT, ("cell", cell)
-
-
-def _lookup_attribute(owner: ModuleType | type, attribute: str, name: str) -> tuple[object, Guard]:
-    value = getattr(owner, attribute, _ABSENT)
-    if isinstance(owner, ModuleType):
-        if value is _ABSENT:
-            return value, ("dict", vars(owner), attribute)
-        if vars(owner).get(attribute, _ABSENT) is not value:
-            return value, ("predicate", lambda: getattr(owner, attribute, _ABSENT) is value)
-        return value, ("dict", vars(owner), attribute, value)
-    if isinstance(value, MethodType):  # a class method: a new object at each access
-        return value, ("predicate", lambda: getattr(owner, attribute, _ABSENT) == value)
-    return value, ("predicate", lambda: getattr(owner, attribute, _ABSENT) is value)
+        return _ABSENT
 
 
 def _numpy_content(value: Any) -> object:
