@@ -107,7 +107,7 @@ def _float_to_int(
     def compare(predicate: str, bound: Handle) -> Handle:
         return compare_handles(emitter, "arith.cmpf", CMPF[predicate], handle, bound, shape)
 
-    def choose(condition: Handle, value: int, otherwise: Handle) -> Handle:
+    def choose(condition: Handle, value: float, otherwise: Handle) -> Handle:
         constant = emitter.constant(value, target, shape)
         return select(emitter, condition, constant, otherwise, target, shape)
 

@@ -24,6 +24,7 @@ from tilec.lang.operands import (
     describe,
     is_number,
     materialize,
+    strong_dtypes,
     unify,
 )
 from tilec.lang.promotion import as_float
@@ -101,14 +102,10 @@ def divide(x: Operand, y: Operand) -> Any:
 def float_operands(what: str, *values: Operand) -> Unified:
     """Operands of a function on floats; small integers become float32."""
     operands = [as_operand(what, value) for value in values]
-    strong = [x.dtype for x in operands if isinstance(x, Traced) and not _is_weak(x)]
+    strong = strong_dtypes(operands)
     dtype = as_float(common_dtype(operands, strong)) if strong else dtypes.float32
     check_arithmetic(what, dtype)
     return unify(what, *operands, dtype=dtype)
-
-
-def _is_weak(value: Operand) -> bool:
-    return isinstance(value, Scalar) and value.weak
 
 
 def negative(x: Operand) -> Any:
@@ -160,19 +157,15 @@ def bits(what: str, *values: Operand) -> Unified:
     return operands
 
 
-_BITWISE: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
-    "&": ("arith.andi", operator.and_),
-    "|": ("arith.ori", operator.or_),
-    "^": ("arith.xori", operator.xor),
-}
+_BITWISE: dict[str, str] = {"&": "arith.andi", "|": "arith.ori", "^": "arith.xori"}
 
 
 def bitwise(symbol: str, x: Operand, y: Operand) -> Any:
     """``x & y``, ``x | y`` or ``x ^ y``."""
-    name, python = _BITWISE[symbol]
     if numbers((x, y)):
-        return python(x, y)
-    return bits(symbol, x, y).op(name)
+        python = {"&": "and_", "|": "or_", "^": "xor"}[symbol]
+        return getattr(operator, python)(x, y)
+    return bits(symbol, x, y).op(_BITWISE[symbol])
 
 
 def shift_left(x: Operand, y: Operand) -> Any:

@@ -8,10 +8,11 @@ dtypes and shapes. The bindings are imported when the first kernel is traced, ne
 from __future__ import annotations
 
 import functools
+import importlib
+import inspect
 import io
-import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from types import CodeType
 from typing import Any, TypeAlias
@@ -45,19 +46,18 @@ class Dialects:
     """The MLIR context of the process, and the types and attributes that every trace needs."""
 
     def __init__(self) -> None:
-        from tilec._mlir import ir
-        from tilec._mlir._mlir_libs import _mlir, get_dialect_registry
-
+        self.ir: Any = importlib.import_module("tilec._mlir.ir")
+        libraries: Any = importlib.import_module("tilec._mlir._mlir_libs")
+        core: Any = importlib.import_module("tilec._mlir._mlir_libs._mlir")
         # Generic ops are all that is wanted here; the generated classes take long to import.
-        _mlir.globals.dialect_search_modules = []
-        self.ir: Any = ir
+        core.globals.dialect_search_modules = []
         # The base class: the package's own subclass loads every dialect that is registered.
-        self.context: Any = _mlir.ir._Context()
-        self.context.append_dialect_registry(get_dialect_registry())
+        self.context: Any = core.ir._Context()
+        self.context.append_dialect_registry(libraries.get_dialect_registry())
         self.context.enable_multithreading(False)
         for name in _DIALECTS:
-            _ = self.context.dialects[name]
-        self.unknown_location: Any = ir.Location.unknown(self.context)
+            self.context.dialects[name]
+        self.unknown_location: Any = self.ir.Location.unknown(self.context)
         self._texts: dict[str, Type] = {}
         self._tiles: dict[tuple[tuple[int, ...], str], Type] = {}
         self._attributes: dict[object, Attribute] = {}
@@ -161,7 +161,7 @@ class Emitter:
 
     def location(self) -> Any:
         """The MLIR location of the call being made: file, line, column and call chain."""
-        positions = positions_of_stack(sys._getframe(1), self._root)
+        positions = positions_of_stack(inspect.currentframe(), self._root)
         if len(positions) > _DEEPEST_CALL:
             raise endless_recursion(positions[0].code.co_name)
         key = tuple((id(position.code), position.instruction) for position in positions)
@@ -185,7 +185,7 @@ class Emitter:
         return ir.Location.callsite(chain[0], chain[1:], context=context)
 
     @contextmanager
-    def at(self, block: Block) -> Iterator[None]:
+    def at(self, block: Block) -> Generator[None, None, None]:
         """Emit at the end of ``block``."""
         saved = (self._block, self._ip)
         self.move_to(block)
@@ -348,7 +348,9 @@ def _plain_call(function: Callable[..., Any], *arguments: object) -> Any:
 
 
 @contextmanager
-def emitting(emitter: Emitter, call: Callable[..., Any] | None = None) -> Iterator[None]:
+def emitting(
+    emitter: Emitter, call: Callable[..., Any] | None = None
+) -> Generator[None, None, None]:
     """Make ``emitter`` the current one of this thread, and ``call`` the way to call helpers."""
     saved = (_current.emitter, _current.call)
     _current.emitter, _current.call = emitter, call

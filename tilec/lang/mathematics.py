@@ -32,6 +32,14 @@ def _function(what: str, name: str, python: Callable[..., float], *values: Opera
     return float_operands(what, *values).op(name)
 
 
+def _exp2(x: float) -> float:
+    return 2.0**x
+
+
+def _rsqrt(x: float) -> float:
+    return 1.0 / math.sqrt(x)
+
+
 def exp(x: Operand) -> Any:
     """E to the power x."""
     return _function("exp", "math.exp", math.exp, x)
@@ -39,7 +47,7 @@ def exp(x: Operand) -> Any:
 
 def exp2(x: Operand) -> Any:
     """2 to the power x."""
-    return _function("exp2", "math.exp2", lambda x: 2.0**x, x)
+    return _function("exp2", "math.exp2", _exp2, x)
 
 
 def expm1(x: Operand) -> Any:
@@ -74,7 +82,7 @@ def sqrt(x: Operand) -> Any:
 
 def rsqrt(x: Operand) -> Any:
     """``1 / sqrt(x)``."""
-    return _function("rsqrt", "math.rsqrt", lambda x: 1.0 / math.sqrt(x), x)
+    return _function("rsqrt", "math.rsqrt", _rsqrt, x)
 
 
 def sin(x: Operand) -> Any:

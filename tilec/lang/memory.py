@@ -14,7 +14,15 @@ from tilec.lang import dtypes
 from tilec.lang.conversion import convert
 from tilec.lang.dtypes import DType
 from tilec.lang.emit import Emitter, Handle, current
-from tilec.lang.operands import as_operand, describe, index_handle, scalar_handle, unify
+from tilec.lang.operands import (
+    as_operand,
+    broadcast_shapes,
+    describe,
+    index_handle,
+    is_sequence,
+    scalar_handle,
+    unify,
+)
 from tilec.lang.promotion import holds
 from tilec.lang.shape import (
     as_tile,
@@ -96,9 +104,7 @@ def load(
 
 def load_like(view: TensorView, partition: Partition, *, pad: PadValue = 0) -> Tile:
     """The tile at a partition's index, in its tile shape."""
-    from tilec.lang.views import Partition
-
-    if not isinstance(partition, Partition):
+    if not is_partition(partition):
         raise TypeMismatchError(
             f"load_like: expected a partition, found {describe(partition)}",
             hint="name the place instead: x.load(index, tile_shape)",
@@ -111,6 +117,13 @@ def load_like(view: TensorView, partition: Partition, *, pad: PadValue = 0) -> T
         )
     coordinates = [scalar.handle for scalar in partition.index]
     return _load(view.handle, view, coordinates, partition.tile_shape, pad, {})
+
+
+def is_partition(value: object) -> bool:
+    """Whether ``value`` is a partition."""
+    from tilec.lang.views import Partition
+
+    return isinstance(value, Partition)
 
 
 def load_own(partition: Partition) -> Tile:
@@ -160,7 +173,7 @@ def _from_memory(emitter: Emitter, handle: Handle, shape: tuple[int, ...], dtype
 
 
 def _coordinates(what: str, view: View, index: object) -> list[Handle]:
-    given = index if isinstance(index, (tuple, list)) else (index,)
+    given = index if is_sequence(index) else (index,)
     _check_rank(f"{what}: index", given, view)
     return [index_handle(f"{what}: index", value) for value in given]
 
@@ -230,14 +243,12 @@ def _weak_fits(operand: Operand, dtype: DType) -> bool:
 def gather(view: TensorView, indices: object, *, mask: object = None, fill: PadValue = 0) -> Tile:
     """Single elements of an array."""
     emitter = current("gather")
-    given = indices if isinstance(indices, (tuple, list)) else (indices,)
+    given = indices if is_sequence(indices) else (indices,)
     _check_rank("gather: indices", given, view)
     tiles = [_index_tile(value) for value in given]
     operands = [*tiles] if mask is None else [*tiles, as_tile("gather: mask", mask)]
     shape = operands[0].shape
     for operand in operands[1:]:
-        from tilec.lang.operands import broadcast_shapes
-
         shape = broadcast_shapes("gather", [shape, operand.shape])
     if mask is not None and not operands[-1].dtype.is_bool:
         raise TypeMismatchError(f"gather: mask must be bool, found {operands[-1].dtype}")

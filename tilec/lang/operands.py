@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from tilec.diagnostics import TypeMismatchError
 from tilec.lang import dtypes
@@ -57,7 +57,12 @@ class Unified:
         return self.emitter.constant(value, self.dtype, self.shape)
 
 
-def is_number(value: object) -> bool:
+def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether ``value`` is a tuple or a list."""
+    return isinstance(value, (tuple, list))
+
+
+def is_number(value: object) -> TypeGuard[bool | int | float]:
     """Whether ``value`` is a Python number (a NumPy scalar has been turned into one)."""
     return isinstance(value, (bool, int, float))
 
@@ -70,7 +75,7 @@ def as_operand(what: str, value: object) -> Operand:
         TraceError: It is a variable that not every path has bound.
     """
     if isinstance(value, (Traced, bool, int, float)):
-        return value  # type: ignore[return-value]
+        return value
     if isinstance(value, Undefined):
         raise value.error()
     item = getattr(value, "item", None)
@@ -100,7 +105,7 @@ def unify(
     """
     emitter = current(what)
     operands = [as_operand(what, value) for value in values]
-    strong = [x.dtype for x in operands if isinstance(x, Tile) or _is_strong(x)]
+    strong = strong_dtypes(operands)
     if dtype is None:
         dtype = common_dtype(operands, strong)
         if dtype is INDEX and shape is not None:  # no tile has index elements
@@ -111,13 +116,18 @@ def unify(
     return Unified(emitter, handles, dtype, shape, weak=not strong)
 
 
-def _is_strong(value: object) -> bool:
-    return isinstance(value, Scalar) and not value.weak
+def strong_dtypes(operands: Sequence[Operand]) -> list[DType]:
+    """The dtypes of the operands that are not weak."""
+    return [x.dtype for x in operands if isinstance(x, Traced) and not _is_weak(x)]
+
+
+def _is_weak(value: Operand) -> bool:
+    return not isinstance(value, Traced) or (isinstance(value, Scalar) and value.weak)
 
 
 def common_dtype(operands: Sequence[Operand], strong: Sequence[DType]) -> DType:
     """The promotion of operands of which ``strong`` are the dtypes that are not weak."""
-    kinds = [_weak_kind_of(x) for x in operands if not isinstance(x, Tile) and not _is_strong(x)]
+    kinds = [_weak_kind_of(x) for x in operands if _is_weak(x)]
     kind = max(kinds, default=Weak.BOOL)
     if strong:
         result = strong[0]

@@ -53,7 +53,7 @@ def _grid(what: str, axis: int) -> Scalar:
     return Scalar(handle, INDEX, weak=True)
 
 
-def static_range(start: int, stop: int | None = None, step: int = 1) -> range:
+def static_range(start: int, stop: int | None = None, step: int = 1) -> StaticRange:
     """A ``range`` over compile-time integers; a loop over it is unrolled."""
     first, last = (0, start) if stop is None else (start, stop)
     return StaticRange(*(static_integer("static_range", value) for value in (first, last, step)))

@@ -21,7 +21,7 @@ from tilec.lang.elementwise import (
     subtract,
 )
 from tilec.lang.emit import Attribute, call_helper, current
-from tilec.lang.operands import as_operand, describe, materialize
+from tilec.lang.operands import as_operand, describe, is_sequence, materialize
 from tilec.lang.promotion import as_float, check_literal
 from tilec.lang.shape import arange, as_tile, broadcast_to, reshape, static_axis
 from tilec.lang.values import Operand, Scalar, Tile
@@ -135,14 +135,16 @@ def _logical(
     what: str, symbol: str, identity: bool, x: Operand, axis: Axis, keepdims: bool
 ) -> Tile:
     tile = astype(as_tile(what, x), dtypes.bool_)
+
+    def combine(left: Scalar, right: Scalar) -> Any:
+        return bitwise(symbol, left, right)
+
     return _along(
         what,
         tile,
         axis,
         keepdims,
-        lambda part, dim: reduce_one(
-            [part], dim, lambda left, right: bitwise(symbol, left, right), [identity]
-        )[0],
+        lambda part, dim: reduce_one([part], dim, combine, [identity])[0],
     )
 
 
@@ -249,7 +251,7 @@ def reduce(
     """
     several = isinstance(x, (tuple, list))
     tiles = [as_tile("reduce", value) for value in (x if several else (x,))]  # type: ignore[arg-type, union-attr]
-    identities = list(identity) if isinstance(identity, (tuple, list)) else [identity]
+    identities: list[Any] = list(identity) if is_sequence(identity) else [identity]
     if any_differs([tile.shape for tile in tiles]):
         raise TypeMismatchError(
             f"reduce: tiles must have one shape, found {', '.join(str(t.shape) for t in tiles)}"
@@ -337,7 +339,7 @@ def _identity(dtype: DType, value: float) -> Attribute:
 
 
 def _combined(tiles: Sequence[Tile], results: Any) -> list[Any]:
-    values = list(results) if isinstance(results, (tuple, list)) else [results]
+    values = list(results) if is_sequence(results) else [results]
     if len(values) != len(tiles):
         raise TypeMismatchError(
             f"reduce: combine must return {len(tiles)} values, found {len(values)}"

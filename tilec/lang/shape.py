@@ -17,6 +17,7 @@ from tilec.lang.operands import (
     broadcast_shapes,
     describe,
     is_number,
+    is_sequence,
     unify,
 )
 from tilec.lang.values import ControlFlowError, Operand, Scalar, Tile, Traced
@@ -31,7 +32,7 @@ def static_shape(what: str, shape: object) -> tuple[int, ...]:
     """
     if isinstance(shape, int) and not isinstance(shape, bool):
         shape = (shape,)
-    if not isinstance(shape, Sequence) or isinstance(shape, str):
+    if not is_sequence(shape):
         raise TypeMismatchError(f"{what}: expected a shape, found {describe(shape)}")
     extents = tuple(static_integer(f"{what}: a tile's shape", extent) for extent in shape)
     if any(extent < 1 for extent in extents):
@@ -155,9 +156,12 @@ def reshape(x: Tile, shape: object) -> Tile:
 def _resolve_shape(tile: Tile, shape: object) -> tuple[int, ...]:
     given = (shape,) if isinstance(shape, int) else shape
     count = math.prod(tile.shape)
-    if isinstance(given, (tuple, list)) and list(given).count(-1) == 1:
-        known = math.prod(e for e in given if e != -1)
-        given = tuple(count // known if e == -1 and known else e for e in given)
+    extents = tuple(
+        static_integer("reshape: a tile's shape", e) for e in (given if is_sequence(given) else ())
+    )
+    if extents.count(-1) == 1:
+        known = -math.prod(extents)
+        given = tuple(count // known if e == -1 and known else e for e in extents)
     extents = static_shape("reshape", given)
     if math.prod(extents) != count:
         raise TypeMismatchError(
@@ -166,7 +170,7 @@ def _resolve_shape(tile: Tile, shape: object) -> tuple[int, ...]:
     return extents
 
 
-def permute(x: Tile, order: Sequence[int]) -> Tile:
+def permute(x: Tile, order: Sequence[Any]) -> Tile:
     """The tile with its dimensions in another order.
 
     Raises:
@@ -185,12 +189,14 @@ def permute(x: Tile, order: Sequence[int]) -> Tile:
     )
 
 
-def static_order(what: str, order: Sequence[int], rank: int) -> tuple[int, ...]:
-    """A permutation of ``range(rank)``.
+def static_order(what: str, order: Sequence[Any], rank: int) -> tuple[int, ...]:
+    """A permutation of ``range(rank)``, given as one sequence or as a sequence of one.
 
     Raises:
         TypeMismatchError: It does not name every dimension once.
     """
+    if len(order) == 1 and is_sequence(order[0]):
+        order = order[0]
     axes = tuple(static_axis(what, axis, rank) for axis in order)
     if sorted(axes) != list(range(rank)):
         raise TypeMismatchError(
@@ -259,7 +265,7 @@ def index(x: Tile, key: Any) -> Tile:
     Raises:
         TypeMismatchError: An index that is neither ``:``, ``None`` nor ``...``.
     """
-    keys = key if isinstance(key, tuple) else (key,)
+    keys: tuple[Any, ...] = tuple(key) if is_sequence(key) else (key,)
     for item in keys:
         if not (item is None or item is Ellipsis or _is_whole(item)):
             raise TypeMismatchError(

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType, FrameType, TracebackType
+from typing import TypeAlias
 
 from tilec.diagnostics import Frame, Span
 
@@ -23,6 +24,8 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _INTERNAL = tuple(os.path.join(_PACKAGE, room) + os.sep for room in ("lang", "trace", "jit"))
 
 _STANDARD_LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
+
+_Positions: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 
 # Python 3.10 knows no columns: the tracer notes the span of each statement it reads here.
 _line_spans: dict[str, dict[int, Span]] = {}
@@ -99,19 +102,18 @@ def frame_of(position: Position, function: str | None = None) -> Frame:
 def span_of(position: Position) -> Span:
     """The source text of the instruction at ``position``."""
     code, line = position.code, position.line
-    if not hasattr(code, "co_positions"):
+    positions: Callable[[], Iterator[_Positions]] | None = getattr(code, "co_positions", None)
+    if positions is None:
         known = _line_spans.get(code.co_filename, {}).get(line)
         return known or Span(code.co_filename, line)
-    return _span_from_code(code, position.instruction, line)
+    found = next(itertools.islice(positions(), position.instruction // 2, None), None)
+    return _span_of_instruction(code, found or (None, None, None, None), line)
 
 
-def _span_from_code(code: CodeType, instruction: int, line: int) -> Span:
-    found = next(itertools.islice(code.co_positions(), instruction // 2, None), None)
-    if found is None or found[0] is None or found[1] is None:
-        return Span(code.co_filename, line)
+def _span_of_instruction(code: CodeType, found: _Positions, line: int) -> Span:
     start, end, column, end_column = found
-    if column is None or end_column is None:
-        return Span(code.co_filename, start)
+    if start is None or end is None or column is None or end_column is None:
+        return Span(code.co_filename, start or line)
     return Span(
         code.co_filename,
         start,

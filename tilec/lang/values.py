@@ -238,11 +238,11 @@ class Tile(Traced):
 
     def reshape(self, *shape: int | tuple[int, ...]) -> Tile:
         """The same elements, row-major, in another shape."""
-        return shaping.reshape(self, shape[0] if isinstance(shape[0], tuple) else shape)
+        return shaping.reshape(self, shape if isinstance(shape[0], int) else shape[0])
 
     def permute(self, *order: int | tuple[int, ...]) -> Tile:
         """The tile with its dimensions in another order."""
-        return shaping.permute(self, order[0] if isinstance(order[0], tuple) else order)
+        return shaping.permute(self, order)
 
     def item(self) -> Scalar:
         """The element of a one-element tile, as a scalar."""
@@ -306,7 +306,7 @@ class Undefined:
     __getitem__ = __call__ = __len__ = __float__ = _refuse
 
 
-Operand: TypeAlias = Tile | Scalar | bool | int | float
+Operand: TypeAlias = Traced | bool | int | float
 
 # The functions behind the methods and operators; they import this module, so they come last.
 import tilec.lang.division as division  # noqa: E402

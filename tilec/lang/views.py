@@ -27,7 +27,7 @@ class Shape(Sequence[Scalar]):
         dims = range(len(self))
         if isinstance(key, slice):
             return tuple(memory.dim(self._view, d) for d in dims[key])
-        if key not in range(-len(self), len(self)):
+        if not isinstance(key, int) or not -len(self) <= key < len(self):
             raise TraceError(f"shape index {key!r} is out of range: the array has rank {len(self)}")
         return memory.dim(self._view, dims[key])
 
@@ -182,7 +182,7 @@ class TensorView(View):
 
     def permute(self, *order: int | tuple[int, ...]) -> TensorView:
         """The view with its dimensions in another order; no data moves."""
-        return memory.permute_view(self, order[0] if isinstance(order[0], tuple) else order)
+        return memory.permute_view(self, order)
 
 
 class Partition(View):

@@ -6,7 +6,7 @@ from typing import Any
 
 from tilec.diagnostics import Note, TraceError
 from tilec.lang.emit import Block, Emitter, current
-from tilec.lang.values import Scalar, Traced, Undefined
+from tilec.lang.values import Tile, Traced, Undefined
 from tilec.trace.control_flow import Statement
 from tilec.trace.slots import (
     UNSET,
@@ -14,6 +14,7 @@ from tilec.trace.slots import (
     Slot,
     Unset,
     describe_value,
+    is_tuple,
     join,
     rebuild,
     same,
@@ -110,7 +111,7 @@ class _Merge:
             return self._undefined(name, left, right)
         if isinstance(left, Unset) or isinstance(right, Unset):
             filled = right if isinstance(left, Unset) else left
-            if isinstance(filled, tuple):  # fill item by item
+            if is_tuple(filled):  # fill item by item
                 blank = rebuild(filled, [UNSET] * len(filled))
                 pair = [blank if v is UNSET else v for v in arms]
                 return self.value(name, pair)
@@ -171,7 +172,7 @@ class _Merge:
 def _fill(value: Any, results: Any) -> Any:
     if isinstance(value, _Result):
         return value.slot.wrap(results[value.number])
-    if isinstance(value, tuple):
+    if is_tuple(value):
         return rebuild(value, [_fill(item, results) for item in value])
     return value
 
@@ -180,7 +181,7 @@ def describe_return(value: Any) -> str:
     """What a path returns, in an error text."""
     if value is None or isinstance(value, Unset):
         return "nothing"
-    if isinstance(value, tuple):
+    if is_tuple(value):
         return f"{len(value)} values"
     return describe_value(value)
 
@@ -213,6 +214,4 @@ def truth(value: Any) -> Any:
     if any(extent != 1 for extent in value.shape):
         bool(value)  # raises, and says why
     flag = value if value.dtype.is_bool else value != 0
-    if isinstance(flag, Scalar):
-        return flag
-    return flag.item()
+    return flag.item() if isinstance(flag, Tile) else flag

@@ -21,11 +21,13 @@ where ``a`` and ``b`` are the variables that BODY assigns and ``0`` is the numbe
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-from tilec.diagnostics import Span, TraceError
-from tilec.lang.source import THUNK_PARAMETER
+from tilec.diagnostics import Frame, Span, TraceError
+from tilec.lang.source import THUNK_PARAMETER, character_column
 
 RUNTIME = "__tilec"
 RETURNED, RETURN_VALUE = "__tilec_returned", "__tilec_value"
@@ -51,7 +53,7 @@ class Statement:
     names: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     exits: tuple[str, ...] = ()
-    places: dict[str, list[Span]] = field(default_factory=dict)
+    places: dict[str, list[Span]] = field(default_factory=dict[str, list[Span]])
 
 
 class _Loop:
@@ -93,11 +95,10 @@ class FunctionRewriter:
 
     def span(self, node: ast.AST) -> Span:
         """Where a node stands."""
-        from tilec.lang.source import character_column
-
-        line, end = node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]
-        start = character_column(self.filename, line, node.col_offset)  # type: ignore[attr-defined]
-        stop = character_column(self.filename, end, node.end_col_offset)  # type: ignore[attr-defined]
+        place: Any = node
+        line, end = place.lineno, place.end_lineno
+        start = character_column(self.filename, line, place.col_offset)
+        stop = character_column(self.filename, end, place.end_col_offset)
         return Span(self.filename, line, start, end, stop)
 
 
@@ -127,16 +128,9 @@ class _Body:
             result = _call("returned", always, _load(RETURNED), _load(RETURN_VALUE))
             body.append(_located(ast.Return(result), node.body[-1]))
         docstring = body[:1] if ast.get_docstring(node) is not None else []
-        new = ast.FunctionDef(
-            name=node.name,
-            args=node.args,
-            body=[*docstring, *start, *body[len(docstring) :]],
-            decorator_list=node.decorator_list,
-            returns=node.returns,
-            type_comment=None,
-            **({"type_params": []} if hasattr(node, "type_params") else {}),
-        )
-        return ast.copy_location(new, node)
+        new = copy.copy(node)
+        new.body = [*docstring, *start, *body[len(docstring) :]]
+        return new
 
     # -- blocks ------------------------------------------------------------------------------
 
@@ -224,8 +218,6 @@ class _Body:
 
     def error(self, message: str, node: ast.AST, hint: str | None = None) -> TraceError:
         """A refusal with its place."""
-        from tilec.diagnostics import Frame
-
         frame = Frame(self._owner.span(node), self._node.name)
         return TraceError(message, frames=[frame], hint=hint)
 
@@ -537,7 +529,10 @@ def _thunk(body: ast.expr) -> ast.expr:
     return _located(ast.Lambda(arguments, body), body)
 
 
-def _located(node: ast.AST, place: ast.AST) -> ast.AST:  # type: ignore[misc]
+_Node = TypeVar("_Node", bound=ast.AST)
+
+
+def _located(node: _Node, place: ast.AST) -> _Node:
     """Give ``node``, and what in it has no place yet, the place of another node."""
     for child in ast.walk(node):
         if "lineno" in child._attributes and not hasattr(child, "lineno"):
@@ -568,9 +563,7 @@ def _walk_own(nodes: Iterable[ast.AST]) -> Iterable[ast.AST]:
         if isinstance(node, _NESTED) or isinstance(
             node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
         ):
-            stack.extend(
-                n for n in ast.walk(node) if isinstance(n, ast.NamedExpr) and n is not node
-            )
+            stack.extend(n for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
             continue
         stack.extend(ast.iter_child_nodes(node))
 

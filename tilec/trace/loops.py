@@ -24,6 +24,7 @@ from tilec.trace.slots import (
     Mismatch,
     Slot,
     Unset,
+    is_tuple,
     join,
     rebuild,
     same,
@@ -77,7 +78,7 @@ class _Carried:
             self._collect((number,), value)
 
     def _collect(self, path: tuple[int, ...], value: Any) -> None:
-        if isinstance(value, tuple):
+        if is_tuple(value):
             for number, item in enumerate(value):
                 self._collect((*path, number), item)
         elif path in self._slots:
@@ -95,7 +96,7 @@ class _Carried:
         def fill(path: tuple[int, ...], value: Any) -> Any:
             if path in wrapped:
                 return wrapped[path]
-            if isinstance(value, tuple):
+            if is_tuple(value):
                 return rebuild(value, [fill((*path, i), v) for i, v in enumerate(value)])
             return value
 
@@ -131,7 +132,7 @@ class _Carried:
         fillable = isinstance(before, Unset) or self._certain
         if not fillable or after is None:
             return True
-        if isinstance(after, tuple):
+        if is_tuple(after):
             self._replace_entry(path, rebuild(after, [UNSET] * len(after)))
             return False
         if not (isinstance(after, Traced) or is_number(after)):

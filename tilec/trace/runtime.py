@@ -150,7 +150,7 @@ class Runtime:
 
     def function(self, callee: Any) -> Any:
         """What to call instead of ``callee`` while tracing."""
-        kind = type(callee)
+        kind: Any = type(callee)
         if kind is FunctionType:
             return self._convert(callee)
         if kind is MethodType:
@@ -176,7 +176,8 @@ class Runtime:
             )
         if isinstance(callee, Undefined):
             raise callee.error()
-        call = vars(type(callee)).get("__call__")
+        kind: Any = type(callee)
+        call = vars(kind).get("__call__")
         if type(call) is FunctionType and not isinstance(callee, type):
             return MethodType(self._convert(call), callee)
         return callee

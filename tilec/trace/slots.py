@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from tilec.diagnostics import TypeMismatchError
 from tilec.lang import dtypes
@@ -129,12 +129,15 @@ def same(left: Any, right: Any) -> bool:
     return left == right and str(left) == str(right)  # 0.0 and -0.0 differ
 
 
+def is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
+    """Whether ``value`` is a tuple."""
+    return isinstance(value, tuple)
+
+
 def same_structure(values: Sequence[Any]) -> bool:
     """Whether all values are tuples of one type and length."""
     first = values[0]
-    return isinstance(first, tuple) and all(
-        type(v) is type(first) and len(v) == len(first) for v in values
-    )
+    return is_tuple(first) and all(type(v) is type(first) and len(v) == len(first) for v in values)
 
 
 def rebuild(like: tuple[Any, ...], items: list[Any]) -> tuple[Any, ...]:
@@ -145,7 +148,7 @@ def rebuild(like: tuple[Any, ...], items: list[Any]) -> tuple[Any, ...]:
 
 def describe_value(value: Any) -> str:
     """A value in an error text."""
-    if isinstance(value, tuple):
+    if is_tuple(value):
         return f"a tuple of {len(value)}"
     if isinstance(value, Tile):
         return f"{value.dtype} {value.shape}"

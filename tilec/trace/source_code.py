@@ -7,6 +7,7 @@ only if compiling it again gives the function's own bytecode.
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import linecache
 from collections.abc import Iterator
@@ -183,18 +184,10 @@ def compile_function(
     if isinstance(node, ast.Lambda):
         inner = ast.copy_location(ast.Expr(node), node)
     else:
-        inner = ast.copy_location(
-            ast.FunctionDef(
-                name=node.name,
-                args=_without_defaults(node.args),
-                body=node.body,
-                decorator_list=[],
-                returns=None,
-                type_comment=None,
-                **({"type_params": []} if hasattr(node, "type_params") else {}),
-            ),
-            node,
-        )
+        inner = copy.copy(node)
+        inner.args = _without_defaults(node.args)
+        inner.decorator_list = []
+        inner.returns = None
     outer = ast.parse(f"def __tilec_outer({', '.join(free)}): pass")
     outer.body[0].body = [inner]  # type: ignore[attr-defined]
     if imported:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import builtins
 import difflib
 import inspect
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import FrameType, FunctionType, TracebackType
+from types import FunctionType, TracebackType
 from typing import Any
 
 from tilec.diagnostics import Frame, Span, TilecError, TraceError
@@ -235,7 +234,7 @@ def _placed(error: TilecError, traceback: TracebackType | None, converter: Conve
 
 def _launch_site() -> list[Frame]:
     """Where the host program launched the kernel."""
-    frame: FrameType | None = sys._getframe(1)
+    frame = inspect.currentframe()
     while frame is not None and is_internal(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None:
