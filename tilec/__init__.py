@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from tilec.diagnostics import (
     CacheWarning,
     CompileError,
@@ -106,7 +109,35 @@ from tilec.lang.shape import (
 from tilec.lang.values import Scalar, Tile
 from tilec.lang.views import Partition, TensorView
 
+if TYPE_CHECKING:
+    from tilec._runtime import accumulate, partition, unchecked
+    from tilec.arrays.description import ArraySpec
+    from tilec.jit.kernel import kernel
+
+# What launches: loaded at its first use, so that tracing needs no compiled runtime.
+_LAUNCHING = {
+    "ArraySpec": "tilec.arrays.description",
+    "accumulate": "tilec._runtime",
+    "kernel": "tilec.jit.kernel",
+    "partition": "tilec._runtime",
+    "unchecked": "tilec._runtime",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAUNCHING:
+        message = f"module 'tilec' has no attribute {name!r}"
+        raise AttributeError(message, name=name, obj=import_module(__name__))
+    value = globals()[name] = getattr(import_module(_LAUNCHING[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 __all__ = [
+    "ArraySpec",
     "CacheWarning",
     "CompileError",
     "CompilerFault",
@@ -122,6 +153,7 @@ __all__ = [
     "TraceError",
     "TypeMismatchError",
     "abs",
+    "accumulate",
     "acos",
     "all",
     "any",
@@ -165,6 +197,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "kernel",
     "log",
     "log1p",
     "log2",
@@ -179,6 +212,7 @@ __all__ = [
     "mulhi",
     "num_programs",
     "ones",
+    "partition",
     "permute",
     "popcount",
     "pow",
@@ -207,6 +241,7 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "unchecked",
     "var",
     "where",
     "zeros",

@@ -21,6 +21,7 @@ from tilec.jit.cache import DiskCache, Request
 from tilec.jit.job import CompileJob
 from tilec.jit.parameters import parameters_of
 from tilec.jit.specialize import signature_of
+from tilec.lang.emit import is_tracing
 from tilec.trace.options import KernelOptions
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class Kernel(_runtime.Launcher):
         CompileError: the compiler refuses it.
         DriverError: there is no usable driver, or it failed.
     """
+
+    __tilec_kernel__ = True  # the tracer refuses to call one kernel from another
 
     def __init__(self, function: FunctionType, options: KernelOptions) -> None:
         super().__init__(function.__name__, parameters_of(function))
@@ -166,6 +169,11 @@ def kernel(
     options = _checked(KernelOptions(num_warps=num_warps, num_stages=num_stages))
 
     def decorate(function: Callable[..., None]) -> Kernel:
+        if is_tracing():
+            raise TraceError(
+                "a kernel is defined inside a kernel",
+                hint="define it outside, or share code in a plain function",
+            )
         if not isinstance(function, FunctionType):
             raise TraceError(f"a kernel must be a plain function, found {function!r}")
         return Kernel(function, options)

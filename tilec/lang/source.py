@@ -21,7 +21,10 @@ THUNK_PARAMETER = "__tilec_thunk"
 
 _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_INTERNAL = tuple(os.path.join(_PACKAGE, room) + os.sep for room in ("lang", "trace", "jit"))
+_INTERNAL = (
+    *(os.path.join(_PACKAGE, room) + os.sep for room in ("lang", "trace", "jit")),
+    os.path.join(_PACKAGE, "__init__.py"),
+)
 
 _STANDARD_LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
 

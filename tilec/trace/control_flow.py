@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -45,7 +46,8 @@ class Statement:
         names: The variables it may assign, in the order in which they are passed.
         targets: The loop variables of a ``for``.
         exits: Which of ``names`` are flags that end the loop.
-        lines: For each variable, the places that assign it, for error texts.
+        read_after: Which of ``names`` are read anywhere else in the function.
+        places: For each variable, the places that assign it, for error texts.
     """
 
     kind: str
@@ -53,6 +55,7 @@ class Statement:
     names: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     exits: tuple[str, ...] = ()
+    read_after: frozenset[str] = frozenset()
     places: dict[str, list[Span]] = field(default_factory=dict[str, list[Span]])
 
 
@@ -113,6 +116,7 @@ class _Body:
         # Variables that some path may leave unbound: they start as Undefined and loads check them.
         self._unbound = frozenset(_assigned_in_control_flow(node.body) - self._parameters)
         self._statement_names: set[str] = set()
+        self._reads = _reads(node.body)
 
     def rewrite(self) -> ast.FunctionDef:
         node = self._node
@@ -331,7 +335,9 @@ class _Body:
         body = self._loop_body(node, loop)
         names = tuple(n for n in _assigned(body) if n not in targets)
         names = (*names, *(flag for flag in exits if flag not in names))
-        statement = Statement("for", self._owner.span(node.iter), names, targets, exits)
+        read_after = frozenset(name for name in names if self._read_outside(name, node))
+        place = self._owner.span(node.iter)
+        statement = Statement("for", place, names, targets, exits, read_after)
         number, variable = self._number(statement, [node])
         if exits:  # an unrolled loop cannot stop at a flag that is known at run time only
             guard = _method(variable, "guard", _tuple(exits))
@@ -358,6 +364,9 @@ class _Body:
             *after,
         ]
         return [*_located_all(result, node.iter), *self._else(node, exits, outer)]
+
+    def _read_outside(self, name: str, node: ast.AST) -> bool:
+        return self._reads[name] > _reads([node])[name]
 
     def _while(self, node: ast.While, outer: _Loop | None) -> list[ast.stmt]:
         loop, exits, start = self._loop_flags(node)
@@ -584,6 +593,12 @@ def _assigned(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
             names.add((node.asname or node.name).split(".")[0])
     states = ("__tilec_if_", "__tilec_for_", "__tilec_while_")
     return tuple(sorted(name for name in names if not name.startswith(states)))
+
+
+def _reads(nodes: Iterable[ast.AST]) -> Counter[str]:
+    """How often each variable is read."""
+    names = (n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name))
+    return Counter(name.id for name in names if isinstance(name.ctx, ast.Load))
 
 
 def _assigned_in_control_flow(body: list[ast.stmt]) -> set[str]:

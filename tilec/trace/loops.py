@@ -113,7 +113,7 @@ class _Carried:
         if same(before, after) or isinstance(after, (Undefined, Unset)):
             return True
         if isinstance(before, (Undefined, Unset)):
-            return self._accept_new(path, before, after)
+            return self._accept_new(path, name, before, after)
         if same_structure([before, after]):
             pairs = enumerate(zip(before, after, strict=True))
             return all([self._accept((*path, i), name, b, a) for i, (b, a) in pairs])
@@ -127,9 +127,10 @@ class _Carried:
         self._slots[path] = slot
         return False
 
-    def _accept_new(self, path: tuple[int, ...], before: Any, after: Any) -> bool:
+    def _accept_new(self, path: tuple[int, ...], name: str, before: Any, after: Any) -> bool:
         """A variable that the body binds first: it is one of the body's own, mostly."""
-        fillable = isinstance(before, Unset) or self._certain
+        bound_after = self._certain and name in self._statement.read_after
+        fillable = isinstance(before, Unset) or bound_after
         if not fillable or after is None:
             return True
         if is_tuple(after):

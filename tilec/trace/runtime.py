@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -150,7 +151,7 @@ class Runtime:
 
     def function(self, callee: Any) -> Any:
         """What to call instead of ``callee`` while tracing."""
-        kind: Any = type(callee)
+        kind: Any = callee.__class__
         if kind is FunctionType:
             return self._convert(callee)
         if kind is MethodType:
@@ -176,8 +177,7 @@ class Runtime:
             )
         if isinstance(callee, Undefined):
             raise callee.error()
-        kind: Any = type(callee)
-        call = vars(kind).get("__call__")
+        call: Any = inspect.getattr_static(type(callee), "__call__", None)
         if type(call) is FunctionType and not isinstance(callee, type):
             return MethodType(self._convert(call), callee)
         return callee

@@ -279,6 +279,17 @@ def test_kernel_called_from_kernel_refused(tools):
     assert found[2] == "other"
 
 
+def test_kernel_defined_in_kernel_refused(tools):
+    def kernel(y, x):
+        @tl.kernel
+        def inner(z):
+            z.store(0)
+
+    found = tools.refused(kernel)
+    assert found[0] == "a kernel is defined inside a kernel"
+    assert found[2] == "tl.kernel"
+
+
 def test_trace_inside_trace_refused(tools):
     def kernel(y, x):
         tools.bytecode(expp, tools.view(tl.float32, 1, (8,)), tools.view(tl.float32, 1))
