@@ -266,7 +266,9 @@ private:
     view.access = marker ? marker->access : Access::read;
     if (view.access == Access::exclusive)
       divide(view, *marker);
-    frame.key.push(packArray(view));
+    bool ignore = frame.ignoreHostAlignment && view.device == hostDevice;
+    frame.key.push(
+        packArray(view, ignore ? bytesOf(view.dtype) : view.pointer));
     if (view.access == Access::exclusive)
       for (int dim = 0; dim < view.rank; ++dim)
         frame.key.push(static_cast<uint64_t>(view.tile[dim]));

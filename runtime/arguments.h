@@ -60,6 +60,9 @@ struct Frame {
   PyObject *streamObject = nullptr;    // stream=, grid= as given
   PyObject *gridObject = nullptr;
   BindRequest request{};
+  // The CPU executor gains nothing from alignment, which differs from one NumPy
+  // array to the next: a launch there must not be traced again for it.
+  bool ignoreHostAlignment = false;
 
   InlineVector<uint64_t, 64> key;
   InlineVector<FlatArgument, 32> flat;

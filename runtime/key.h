@@ -38,7 +38,9 @@ constexpr uint64_t makeWord(KeyTag tag, uint64_t payload) {
   return static_cast<uint64_t>(tag) << tagShift | payload;
 }
 
-uint64_t packArray(const ArrayView &view);
+/// `address` is that of the first element, or a number that is only as well
+/// aligned as the variant may rely on.
+uint64_t packArray(const ArrayView &view, uint64_t address);
 
 /// The facts of one dimension, decoded.
 struct DimensionFacts {

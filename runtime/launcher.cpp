@@ -157,6 +157,7 @@ void callLauncher(PyObject *self, PyObject *const *args, size_t nargsf,
                   PyObject *kwnames) {
   LauncherState &state = stateOf(self);
   Frame frame;
+  frame.ignoreHostAlignment = true;
   bindArguments(state.signature, args, nargsf, kwnames, frame);
   checkLaunch(state.signature, frame);
   if (frame.programs == 0)

@@ -9,6 +9,7 @@ from tilec.diagnostics import (
     CacheWarning,
     CompileError,
     CompilerFault,
+    DriverError,
     LaunchError,
     TilecError,
     TilecWarning,
@@ -112,11 +113,12 @@ from tilec.lang.views import Partition, TensorView
 if TYPE_CHECKING:
     from tilec._runtime import accumulate, partition, unchecked
     from tilec.arrays.description import ArraySpec
-    from tilec.jit.kernel import kernel
+    from tilec.jit.kernel import Kernel, kernel
 
 # What launches: loaded at its first use, so that tracing needs no compiled runtime.
 _LAUNCHING = {
     "ArraySpec": "tilec.arrays.description",
+    "Kernel": "tilec.jit.kernel",
     "accumulate": "tilec._runtime",
     "kernel": "tilec.jit.kernel",
     "partition": "tilec._runtime",
@@ -143,6 +145,8 @@ __all__ = [
     "CompilerFault",
     "Constant",
     "DType",
+    "DriverError",
+    "Kernel",
     "LaunchError",
     "Partition",
     "Scalar",

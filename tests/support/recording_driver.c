@@ -1,6 +1,6 @@
 /* A CUDA driver that launches nothing and remembers everything.
  *
- * Compiled by conftest.py and put in place of libcuda.so.1 through
+ * Compiled by recording_driver.py and put in place of libcuda.so.1 through
  * tilec._runtime.replace_driver. Two devices; the memory of device d is at
  * addresses (d + 1) << 40 and up. The tests read the records through ctypes.
  */
