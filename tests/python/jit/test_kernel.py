@@ -107,7 +107,7 @@ def test_kernels_of_one_name_do_not_mix():
 def test_constants_are_found_in_postponed_and_in_local_annotations():
     constant = tl.Constant
 
-    def direct(y, k: tl.Constant[int], m: int, n: "constant[SomethingForCheckers]"):  # noqa: F821
+    def direct(y, k: tl.Constant[int], m: int, n: constant[SomethingForCheckers]):  # noqa: F821
         return constant
 
     kernel = tl.kernel(direct)
