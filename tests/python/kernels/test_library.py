@@ -1,0 +1,3 @@
+"""The kernel library on the CPU executor."""
+
+from tilec_cases.library import *  # noqa: F403

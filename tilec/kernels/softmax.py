@@ -1,0 +1,32 @@
+"""Softmax along the last axis."""
+
+from __future__ import annotations
+
+import tilec as tl
+from tilec.kernels.shapes import Array, check_rank, check_shape, compute_type, row_tile
+
+
+@tl.kernel
+def softmax_kernel(y: tl.Partition, x: tl.TensorView) -> None:
+    """Whole rows of ``y = softmax(x)``; they stay in registers between the passes.
+
+    Source: subtracting the row's maximum first is the stable form of Blanchard, Higham and Higham,
+    "Accurately computing the log-sum-exp and softmax functions", 2021.
+    """
+    row = x.load_like(y).to(compute_type(x.dtype))
+    e = tl.exp(row - tl.max(row, axis=-1, keepdims=True))
+    y.store((e / tl.sum(e, axis=-1, keepdims=True)).to(y.dtype))
+
+
+def softmax(y: Array, x: Array) -> None:
+    """Write the softmax of every row of ``x`` to ``y``.
+
+    Shapes:
+        y, x: (rows, columns); one row must fit into the registers of a program.
+
+    Raises:
+        LaunchError: the shapes differ, or the rank is not 2.
+    """
+    check_rank("y", y, 2)
+    check_shape("x", x, y.shape)
+    softmax_kernel(tl.partition(y, row_tile(y.shape)), x)
