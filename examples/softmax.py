@@ -1,0 +1,22 @@
+"""A first kernel: softmax, on NumPy arrays here; torch, CuPy or JAX arrays run on their GPU.
+
+python examples/softmax.py
+"""
+
+import numpy as np
+
+import tilec as tl
+
+
+@tl.kernel
+def softmax(y, x):
+    row = x.load_like(y).to(tl.float32)  # the tile of x at y's index, in y's tile shape
+    e = tl.exp(row - tl.max(row, axis=-1, keepdims=True))
+    y.store((e / tl.sum(e, axis=-1, keepdims=True)).to(y.dtype))
+
+
+x = np.random.default_rng().standard_normal((8, 1185), dtype=np.float32)
+y = np.empty_like(x)
+softmax(tl.partition(y, (1, y.shape[1])), x)  # one row a program: eight programs
+
+print("rows sum to", y.sum(axis=1))
