@@ -12,10 +12,11 @@ from typing import Any
 
 from tilec.diagnostics import TypeMismatchError
 from tilec.lang.conversion import CMPF, compare_handles
-from tilec.lang.dtypes import bool_
+from tilec.lang.dtypes import bool_, float32
 from tilec.lang.elementwise import (
     absolute,
     arithmetic,
+    astype,
     bitwise,
     float_op,
     float_operands,
@@ -141,10 +142,13 @@ def erf(x: Operand) -> Any:
 
 
 def sigmoid(x: Operand) -> Any:
-    """``1 / (1 + exp(-x))``."""
+    """``1 / (1 + exp(-x))``; computed in float32 for narrower floats, and rounded once."""
     if is_number(x):
         return 1.0 / (1.0 + math.exp(-x))  # type: ignore[operator]
-    return 1.0 / (1.0 + exp(-x))  # type: ignore[operator]
+    operands = float_operands("sigmoid", x)
+    dtype = operands.dtype
+    wide = astype(operands.result(operands.handles[0]), float32 if dtype.bits < 32 else dtype)
+    return astype(1.0 / (1.0 + exp(-wide)), dtype)
 
 
 def fma(x: Operand, y: Operand, z: Operand) -> Any:
