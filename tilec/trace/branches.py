@@ -7,7 +7,6 @@ from typing import Any
 from tilec.diagnostics import Note, TraceError
 from tilec.lang.emit import Block, Emitter, current
 from tilec.lang.values import Tile, Traced, Undefined
-from tilec.trace.control_flow import Statement
 from tilec.trace.slots import (
     UNSET,
     Mismatch,
@@ -20,6 +19,7 @@ from tilec.trace.slots import (
     same,
     same_structure,
 )
+from tilec.trace.statements import Statement
 
 Values = tuple[Any, ...]
 

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 
 from tilec.lang.source import is_internal, register_line_spans
-from tilec.trace.control_flow import RUNTIME, FunctionRewriter, Statement
+from tilec.trace.control_flow import rewrite
 from tilec.trace.runtime import Runtime
 from tilec.trace.source_code import NoSource, compile_function, find_source, is_generator
+from tilec.trace.statements import Record, Statement
+from tilec.trace.syntax import RUNTIME
 
 
 class Rewritten:
@@ -49,15 +51,15 @@ def _rewrite(function: FunctionType) -> Rewritten | Unchanged:
         source = find_source(function)
     except NoSource as reason:
         return Unchanged(str(reason))
-    rewriter = FunctionRewriter(code.co_filename)
+    record = Record(code.co_filename)
     if sys.version_info < (3, 11):
         statements = [n for n in ast.walk(source.node) if isinstance(n, ast.stmt)]
-        register_line_spans(rewriter.span(node) for node in statements)
-    node = rewriter.rewrite(source.node)
+        register_line_spans(record.span(node) for node in statements)
+    node = rewrite(source.node, record)
     new = compile_function(node, code, source.flags, (RUNTIME,))
     if new is None or RUNTIME not in new.co_freevars:
         return Unchanged(None)
-    return Rewritten(new, rewriter.statements)
+    return Rewritten(new, record.statements)
 
 
 class Converter:

@@ -18,7 +18,6 @@ from tilec.lang.emit import Block, Emitter, Handle, current
 from tilec.lang.operands import index_handle, is_number
 from tilec.lang.values import INDEX, Operand, Scalar, Traced, Undefined
 from tilec.trace.branches import Values, describe_return, mismatch_error, truth
-from tilec.trace.control_flow import Statement
 from tilec.trace.slots import (
     UNSET,
     Mismatch,
@@ -31,6 +30,7 @@ from tilec.trace.slots import (
     same_structure,
     slot_of,
 )
+from tilec.trace.statements import Statement
 
 UNROLL_LIMIT = 16
 """A loop over a constant ``range`` of more iterations becomes a device loop."""

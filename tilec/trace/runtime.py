@@ -14,9 +14,9 @@ from tilec.lang.elementwise import bitwise, compare, maximum, minimum, select_op
 from tilec.lang.operands import describe
 from tilec.lang.values import INDEX, ControlFlowError, Scalar, Tile, Traced, Undefined
 from tilec.trace.branches import Branch, describe_return, truth
-from tilec.trace.control_flow import Statement
 from tilec.trace.loops import ForLoop, RuntimeRange, WhileLoop, none_of
 from tilec.trace.slots import UNSET, Unset
+from tilec.trace.statements import Statement
 
 KERNEL_ATTRIBUTE = "__tilec_kernel__"
 """Set on kernels, so that calling one from another is refused."""
@@ -169,10 +169,10 @@ class Runtime:
             return method
         return MethodType(self._convert(inner), method.__self__)
 
-    def _other(self, callee: Any) -> Any:
+    def _other(self, callee: object) -> Any:
         if getattr(callee, KERNEL_ATTRIBUTE, False):
             raise TraceError(
-                f"kernel {callee.__name__} is called from a kernel",
+                f"kernel {getattr(callee, '__name__', callee)} is called from a kernel",
                 hint="kernels are launched from the host; share code in a plain function",
             )
         if isinstance(callee, Undefined):
