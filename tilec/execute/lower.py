@@ -25,14 +25,12 @@ class Block:
     Attributes:
         arguments: slots of the block's arguments.
         steps: one closure an op, the terminator left out.
-        terminator: the terminator's name.
         results: slots of the terminator's operands.
         frames: one call chain a step, for errors.
     """
 
     arguments: tuple[int, ...]
     steps: tuple[Step, ...]
-    terminator: str
     results: tuple[int, ...]
     frames: tuple[tuple[SourceFrame, ...], ...]
 
@@ -86,7 +84,6 @@ class KernelLowering:
         return Block(
             arguments,
             tuple(self._step(op) for op in body),
-            terminator.name,
             self.slots(terminator.operands),
             tuple(source_frames(op.location) for op in body),
         )

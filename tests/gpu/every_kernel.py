@@ -1,0 +1,25 @@
+"""Run every kernel of the library once, small; tools that watch a process are pointed at this."""
+
+import torch
+
+from tilec import kernels
+
+
+def main() -> None:
+    def tensor(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
+
+    x = tensor(37, 331)
+    kernels.add(torch.empty_like(x), x, x.clone())
+    kernels.softmax(torch.empty_like(x), x)
+    kernels.layernorm(torch.empty_like(x), x, tensor(331), tensor(331))
+    kernels.rmsnorm(torch.empty_like(x), x, tensor(331))
+    kernels.transpose(tensor(331, 37), x)
+    kernels.row_sum(tensor(37), x)
+    kernels.column_sum(tensor(331), x)
+    kernels.matmul(tensor(37, 65), x, tensor(331, 65))
+    torch.cuda.synchronize()
+
+
+if __name__ == "__main__":
+    main()
