@@ -172,16 +172,24 @@ def _ptxas(ptx: str, target: Target) -> tuple[bytes, str, str]:
         return output.read_bytes(), name, log
 
 
+def find_cuda_tool(name: str) -> str | None:
+    """Return the path of a tool of the CUDA toolkit, or None.
+
+    ``PATH`` goes first, then ``CUDA_HOME``, ``CUDA_PATH`` and the toolkit's usual place.
+    """
+    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    places = [os.environ.get("PATH", ""), *(str(Path(root, "bin")) for root in roots if root)]
+    return shutil.which(name, path=os.pathsep.join(places))
+
+
 @functools.cache
 def find_ptxas() -> tuple[str, str]:
-    """Return path and version of ptxas: from ``PATH``, else from ``CUDA_HOME`` or ``CUDA_PATH``.
+    """Return path and version of ptxas.
 
     Raises:
         Unavailable: there is none.
     """
-    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
-    places = [os.environ.get("PATH", ""), *(str(Path(root, "bin")) for root in roots if root)]
-    path = shutil.which("ptxas", path=os.pathsep.join(places))
+    path = find_cuda_tool("ptxas")
     if path is None:
         raise Unavailable("not on PATH nor in CUDA_HOME")
     try:

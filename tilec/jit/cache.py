@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from tilec import settings as settings_module
 from tilec.compiler.build import whole_build
@@ -166,6 +166,10 @@ class DiskCache:
         """Return the bytes of all files in the directory."""
         return sum(file.size_bytes for file in self._store.files()) if self._store else 0
 
+    def probe(self) -> str | None:
+        """Return why the directory cannot be used, or None."""
+        return self._store.probe() if self._store else None
+
     def clear(self) -> int:
         """Remove every file; return how many entries went."""
         if self._store is None:
@@ -223,7 +227,7 @@ class DiskCache:
 
 def source_key(request: Request) -> tuple[str | None, str | None]:
     """Return the key of what is known before tracing, or None and why there is none."""
-    captured = captures(request.function, request.signature)
+    captured = captures(cast(FunctionType, request.function), request.signature)
     options = value_digest(request.options)
     if captured.digest is None:
         return None, captured.reason

@@ -7,12 +7,14 @@ neither.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tilec.jit.cache import Request
 from tilec.jit.entry import Entry
 
 if TYPE_CHECKING:
+    from types import FunctionType
+
     from tilec.compiler.phases import Compiled, CompileOptions
     from tilec.compiler.target import Target
     from tilec.trace.tracer import Traced
@@ -39,7 +41,8 @@ class CompileJob:
         from tilec.trace.tracer import trace
 
         request = self.request
-        return trace(request.function, request.name, request.signature, request.options)
+        function = cast("FunctionType", request.function)
+        return trace(function, request.name, request.signature, request.options)
 
     def ir_key(self, traced: Traced) -> str:
         """Return the IR key of the traced kernel."""

@@ -129,6 +129,17 @@ class Store:
             if lock is not None:
                 lock.close()
 
+    def probe(self) -> str | None:
+        """Return why files cannot be kept here, or None; writes one and removes it."""
+        name = f"probe{_TEMPORARY}"
+        try:
+            with self._open_directory(create=True) as root:
+                _replace_file(root, name, b"")
+                os.unlink(name, dir_fd=root)
+        except (OSError, UnusableError) as error:
+            return _why(error)
+        return None
+
     def report(self, problem: str) -> None:
         """Warn about a problem, once for this store."""
         if self.problem is None:

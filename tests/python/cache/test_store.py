@@ -53,6 +53,14 @@ def test_store_remove_tells_whether_it_was_there(store):
     assert store.read("a") is None
 
 
+def test_store_probe_tells_why_it_cannot_write(store, monkeypatch):
+    assert store.probe() is None
+    assert os.listdir(store.directory) == []
+    monkeypatch.setattr(store_module.os, "replace", fail(errno.ENOSPC))
+    assert store.probe() == "no space left on device"
+    assert store.problem is None
+
+
 def test_store_vanished_directory_is_made_again(store):
     store.write("a", b"one")
     (store.directory / "a").unlink()

@@ -1,0 +1,1 @@
+"""The commands of ``tilec``, one file each: ``EPILOG``, ``configure`` and ``run``."""
