@@ -132,11 +132,9 @@ def _cache() -> Finding:
 
 
 def _library(name: str) -> Finding:
-    version = _version(name)
-    if version is not None:
-        return Finding(name, version)
-    required = name in _REQUIRED
-    return Finding(name, "not installed", f"pip install {name}" if required else "", required)
+    version, required = _version(name), name in _REQUIRED
+    fix = f"pip install {name}" if required and version is None else ""
+    return Finding(name, version or "not installed", fix, required)
 
 
 def _version(distribution: str) -> str | None:

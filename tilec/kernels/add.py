@@ -24,3 +24,8 @@ def add(z: Array, x: Array, y: Array) -> None:
     check_shape("x", x, z.shape)
     check_shape("y", y, z.shape)
     add_kernel(tl.partition(z, flat_tile(z.shape)), x, y)
+
+
+__tilec_examples__ = {
+    "add_kernel": "f32[1048576]:partition(4096) f32[1048576] f32[1048576]",
+}

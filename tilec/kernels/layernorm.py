@@ -42,3 +42,9 @@ def layernorm(y: Array, x: Array, weight: Array, bias: Array, eps: float = 1e-5)
     check_shape("weight", weight, y.shape[1:])
     check_shape("bias", bias, y.shape[1:])
     layernorm_kernel(tl.partition(y, row_tile(y.shape)), x, weight, bias, eps)
+
+
+__tilec_examples__ = {
+    "layernorm_kernel": "bf16[4096,4096]:partition(1,4096) bf16[4096,4096] "
+    "bf16[4096] bf16[4096] 1e-5",
+}

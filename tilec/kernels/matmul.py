@@ -50,3 +50,8 @@ def tile_extent(size: int) -> int:
         (128, 64, 16)
     """
     return min(max(1 << (size - 1).bit_length(), SMALLEST_TILE), LARGEST_TILE)
+
+
+__tilec_examples__ = {
+    "matmul_kernel": "bf16[4096,4096]:partition(128,128) bf16[4096,4096] bf16[4096,4096]",
+}

@@ -36,3 +36,8 @@ def rmsnorm(y: Array, x: Array, weight: Array, eps: float = 1e-6) -> None:
     check_shape("x", x, y.shape)
     check_shape("weight", weight, y.shape[1:])
     rmsnorm_kernel(tl.partition(y, row_tile(y.shape)), x, weight, eps)
+
+
+__tilec_examples__ = {
+    "rmsnorm_kernel": "bf16[4096,4096]:partition(1,4096) bf16[4096,4096] bf16[4096] 1e-6",
+}

@@ -30,3 +30,8 @@ def softmax(y: Array, x: Array) -> None:
     check_rank("y", y, 2)
     check_shape("x", x, y.shape)
     softmax_kernel(tl.partition(y, row_tile(y.shape)), x)
+
+
+__tilec_examples__ = {
+    "softmax_kernel": "bf16[4096,4096]:partition(1,4096) bf16[4096,4096]",
+}

@@ -65,3 +65,9 @@ def column_sum(y: Array, x: Array) -> None:
     check_shape("y", y, x.shape[1:])
     tm, tn = COLUMN_TILE
     column_sum_kernel(tl.partition(y, (tn,)), x, tm=tm)
+
+
+__tilec_examples__ = {
+    "row_sum_kernel": "f32[4096]:partition(4) f32[4096,4096] tn=1024",
+    "column_sum_kernel": "f32[4096]:partition(64) f32[4096,4096] tm=32",
+}

@@ -29,3 +29,8 @@ def transpose(y: Array, x: Array) -> None:
     check_rank("y", y, 2)
     check_shape("x", x, tuple(reversed(y.shape)))
     transpose_kernel(tl.partition(y, TILE), x)
+
+
+__tilec_examples__ = {
+    "transpose_kernel": "f32[4096,4096]:partition(64,64) f32[4096,4096]",
+}
