@@ -24,10 +24,14 @@ Array: TypeAlias = Any
 _F32 = np.dtype(np.float32)
 _F64 = np.dtype(np.float64)
 _MANTISSA_TF32_DROPPED_BITS = 13
+#: Only stored and converted; an operation on them is done in f32.
+FLOAT8 = (np.dtype(ml_dtypes.float8_e4m3fn), np.dtype(ml_dtypes.float8_e5m2))
 
 
 def narrow(value: Array, dtype: np.dtype[Any]) -> Array:
     """Round to a float type, to nearest, ties to even, and only once.
+
+    What is too large becomes an infinity; in an 8-bit type, the largest number.
 
     ``ml_dtypes`` narrows f64 by way of f32, which rounds twice; an odd last bit in the f32 keeps
     the information that the second rounding needs.
@@ -36,7 +40,17 @@ def narrow(value: Array, dtype: np.dtype[Any]) -> Array:
     """
     if value.dtype == _F64 and dtype.itemsize < 4 and dtype != np.float16:
         value = _round_to_odd_f32(value)
-    return value.astype(dtype)
+    return _saturate(value, dtype) if dtype in FLOAT8 else value.astype(dtype)
+
+
+def _saturate(value: Array, dtype: np.dtype[Any]) -> Array:
+    """Round to 8 bits as ``cvt.rn.satfinite`` does, infinities included; NaN is 0x7F.
+
+    Source: PTX ISA, "Data movement and conversion instructions: cvt".
+    """
+    largest = float(ml_dtypes.finfo(dtype).max)
+    bits = np.clip(value.astype(_F32), -largest, largest).astype(dtype).view(np.uint8)
+    return np.where(np.isnan(value), np.uint8(0x7F), bits).view(dtype)
 
 
 def _round_to_odd_f32(value: Array) -> Array:
@@ -103,6 +117,16 @@ def in_double(function: Callable[..., Array]) -> Callable[..., Array]:
     def evaluate(*operands: Array) -> Array:
         dtype = operands[0].dtype
         return narrow(function(*(operand.astype(_F64) for operand in operands)), dtype)
+
+    return evaluate
+
+
+def in_single(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Evaluate in f32 and round once to the operands' type."""
+
+    def evaluate(*operands: Array) -> Array:
+        dtype = operands[0].dtype
+        return narrow(function(*(operand.astype(_F32) for operand in operands)), dtype)
 
     return evaluate
 

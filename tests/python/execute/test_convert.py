@@ -175,6 +175,35 @@ def test_index_cast_extends_by_sign(ir):
         assert ir.evaluate(body, x, out=np.empty(1, np.int64))[0] == expected
 
 
+@pytest.mark.parametrize(
+    ("element", "dtype", "largest"),
+    [("f8E4M3FN", ml_dtypes.float8_e4m3fn, 448.0), ("f8E5M2", ml_dtypes.float8_e5m2, 57344.0)],
+)
+@pytest.mark.parametrize("source", [np.float16, np.float32, np.float64])
+def test_narrow_to_float8_saturates_and_has_one_nan(ir, element, dtype, largest, source):
+    x = np.array([largest, largest * 1.1, -largest * 1.1, np.inf, -np.inf, np.nan, -np.nan, 0.3])
+    x = x.astype(source)
+    kind = ir.tile_type(x.shape, f"f{x.dtype.itemsize * 8}")
+    found = convert(ir, "truncf", x, element, dtype, kind)
+    near = x[7:].astype(np.float32).astype(dtype).astype(np.float32)[0]
+    expected = [largest, largest, -largest, largest, -largest, np.nan, np.nan, near]
+    np.testing.assert_array_equal(found.astype(np.float64), expected)
+    assert list(found[5:7].view(np.uint8)) == [0x7F, 0x7F]
+
+
+def test_narrow_double_to_float8_rounds_once(ir):
+    # Just above a tie of e4m3, by less than f32 can see.
+    x = np.array([1 + 2.0**-4 + 2.0**-40, 1 + 2.0**-4 - 2.0**-40])
+    found = convert(ir, "truncf", x, "f8E4M3FN", ml_dtypes.float8_e4m3fn, "tensor<2xf64>")
+    np.testing.assert_array_equal(found.astype(np.float64), [1.125, 1.0])
+
+
+def test_float8_arithmetic_that_overflows_saturates(ir):
+    x = np.array([448.0, -448.0]).astype(ml_dtypes.float8_e4m3fn)
+    found = ir.evaluate("  %r = arith.addf %x0, %x0 : tensor<2xf8E4M3FN>", x)
+    np.testing.assert_array_equal(found.astype(np.float64), [448.0, -448.0])
+
+
 def test_float8_pairs_add_as_rounded_f32(ir):
     kinds = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2}
     values = [0.0, 1.0, -1.75, 0.015625, 8.0]

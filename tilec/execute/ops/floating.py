@@ -1,7 +1,7 @@
 """Float arithmetic of ``arith`` and the functions of ``math``.
 
-Addition, multiplication, division and the square root are NumPy's (IEEE, in the operands' type);
-every other function is evaluated in f64 and rounded once.
+Addition, multiplication, division and the square root are NumPy's (IEEE, in the operands' type; an
+8-bit float is computed in f32); every other function is evaluated in f64 and rounded once.
 """
 
 # NumPy's stubs leave most of its functions partly unknown: no strict checks here.
@@ -15,31 +15,47 @@ from collections.abc import Callable
 import numpy as np
 
 from tilec.execute import numerics
-from tilec.execute.numerics import Array, by_element, in_double
-from tilec.execute.registry import Operation, pure, pure_table
+from tilec.execute.lower import tile_type
+from tilec.execute.numerics import Array, by_element, in_double, in_single
+from tilec.execute.registry import Operation, PureHandler, pure, pure_table
+
+_NATIVE: dict[str, Callable[..., Array]] = {
+    "arith.addf": np.add,
+    "arith.subf": np.subtract,
+    "arith.mulf": np.multiply,
+    "arith.divf": np.divide,
+    "arith.remf": np.fmod,
+    "arith.negf": np.negative,
+    "arith.maximumf": numerics.maximum,
+    "arith.minimumf": numerics.minimum,
+    "arith.maxnumf": numerics.maximum_number,
+    "arith.minnumf": numerics.minimum_number,
+    "math.absf": np.absolute,
+    "math.ceil": np.ceil,
+    "math.floor": np.floor,
+    "math.trunc": np.trunc,
+    "math.roundeven": np.rint,
+    "math.round": numerics.round_half_away,
+    "math.sqrt": np.sqrt,
+    "math.copysign": np.copysign,
+    "math.fma": numerics.fma,
+    "math.clampf": lambda x, low, high: numerics.minimum(numerics.maximum(x, low), high),
+}
+
+
+def _native(function: Callable[..., Array]) -> PureHandler:
+    def handler(op: Operation) -> Callable[..., Array]:
+        is_float8 = tile_type(op.results[0]).dtype in numerics.FLOAT8
+        return in_single(function) if is_float8 else function
+
+    return handler
+
+
+for _name, _function in _NATIVE.items():
+    pure(_name)(_native(_function))
 
 pure_table(
     {
-        "arith.addf": np.add,
-        "arith.subf": np.subtract,
-        "arith.mulf": np.multiply,
-        "arith.divf": np.divide,
-        "arith.remf": np.fmod,
-        "arith.negf": np.negative,
-        "arith.maximumf": numerics.maximum,
-        "arith.minimumf": numerics.minimum,
-        "arith.maxnumf": numerics.maximum_number,
-        "arith.minnumf": numerics.minimum_number,
-        "math.absf": np.absolute,
-        "math.ceil": np.ceil,
-        "math.floor": np.floor,
-        "math.trunc": np.trunc,
-        "math.roundeven": np.rint,
-        "math.round": numerics.round_half_away,
-        "math.sqrt": np.sqrt,
-        "math.copysign": np.copysign,
-        "math.fma": numerics.fma,
-        "math.clampf": lambda x, low, high: numerics.minimum(numerics.maximum(x, low), high),
         "math.isnan": np.isnan,
         "math.isinf": np.isinf,
         "math.isfinite": np.isfinite,
