@@ -93,8 +93,13 @@ class Tools:
     def run(function, *arguments, grid=None):
         """Trace a kernel for these arguments and run it on the CPU executor."""
         items = [described(argument) for argument in arguments]
-        code = Tools.bytecode(function, *(spec for spec, _ in items))
-        execute(code, [value for _, values in items for value in values], grid)
+        values = [value for _, found in items for value in found]
+        Tools.execute(function, [spec for spec, _ in items], values, grid)
+
+    @staticmethod
+    def execute(function, specs, values, grid=None):
+        """Trace a kernel for these specs and run it on flat run-time values."""
+        execute(Tools.bytecode(function, *specs), values, grid)
 
     @staticmethod
     def refused(kernel, *more):
