@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 
+from tilec.diagnostics import TraceError
 from tilec.lang.source import is_internal, register_line_spans
 from tilec.trace.control_flow import rewrite
 from tilec.trace.runtime import Runtime
@@ -24,10 +25,16 @@ class Rewritten:
 
 
 class Unchanged:
-    """A code object that runs as it is, and why it could not be rewritten (None: no need)."""
+    """A code object that runs as it is.
 
-    def __init__(self, reason: str | None) -> None:
+    Attributes:
+        reason: Why it could not be rewritten, or None if there was no need.
+        refusal: The error of a statement that kernels do not support, if that is why.
+    """
+
+    def __init__(self, reason: str | None, refusal: TraceError | None = None) -> None:
         self.reason = reason
+        self.refusal = refusal
 
 
 _rewritten: dict[tuple[CodeType, str], Rewritten | Unchanged] = {}
@@ -55,7 +62,10 @@ def _rewrite(function: FunctionType) -> Rewritten | Unchanged:
     if sys.version_info < (3, 11):
         statements = [n for n in ast.walk(source.node) if isinstance(n, ast.stmt)]
         register_line_spans(record.span(node) for node in statements)
-    node = rewrite(source.node, record)
+    try:
+        node = rewrite(source.node, record)
+    except TraceError as refusal:  # a helper that only computes constants may still do that
+        return Unchanged(refusal.message, refusal)
     new = compile_function(node, code, source.flags, (RUNTIME,))
     if new is None or RUNTIME not in new.co_freevars:
         return Unchanged(None)
@@ -72,6 +82,18 @@ class Converter:
     def __init__(self) -> None:
         self.unchanged: dict[CodeType, str] = {}
         self._cells: dict[int, CellType] = {}
+
+    def kernel(self, function: FunctionType) -> FunctionType:
+        """The rewritten form of the kernel itself.
+
+        Raises:
+            TraceError: It has a statement that kernels do not support.
+        """
+        form = rewrite_function(function)
+        if isinstance(form, Unchanged) and form.refusal is not None:
+            refusal = form.refusal
+            raise TraceError(refusal.message, frames=refusal.frames, hint=refusal.hint)
+        return self(function)
 
     def __call__(self, function: FunctionType) -> FunctionType:
         """The function to call instead of ``function``."""

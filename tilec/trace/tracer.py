@@ -184,7 +184,7 @@ class _Arguments:
 def _run_contained(fn: FunctionType, values: dict[str, Any], converter: Converter) -> Any:
     """Run the body; whatever it raises becomes an error of ours with the author's place."""
     try:
-        return _run(converter(fn), values)
+        return _run(converter.kernel(fn), values)
     except TilecError as error:
         raise _placed(error, error.__traceback__, converter).with_traceback(None) from None
     except RecursionError as error:
@@ -222,14 +222,21 @@ def _placed(error: TilecError, traceback: TracebackType | None, converter: Conve
     positions = _chain(traceback)
     frames = [*error.frames, *_frames(positions)[len(error.frames) :]]
     error.frames = (*frames, *_launch_site())
-    if isinstance(error, ControlFlowError) and positions:
-        reason = converter.unchanged.get(positions[0].code)
-        if reason is not None:
-            error.hint = (
-                f"control flow on run-time values needs the source of {positions[0].code.co_name}, "
-                f"and {reason}"
-            )
+    if isinstance(error, ControlFlowError):
+        error.hint = _why_plain_python(positions, converter) or error.hint
     return error
+
+
+def _why_plain_python(positions: list[Position], converter: Converter) -> str | None:
+    """Why the place of an error, or a function that led there, was not rewritten."""
+    for position in positions:
+        reason = converter.unchanged.get(position.code)
+        if reason is not None:
+            return (
+                f"{position.code.co_name} runs as plain Python, without control flow on run-time "
+                f"values, because {reason}"
+            )
+    return None
 
 
 def _launch_site() -> list[Frame]:

@@ -152,8 +152,8 @@ def test_control_flow_without_source_refused_and_says_why(tools):
     )
     assert error.message == "Python needs the truth of a run-time bool while the kernel is traced"
     assert error.hint == (
-        "control flow on run-time values needs the source of kernel, "
-        "and there is no source text for <string>"
+        "kernel runs as plain Python, without control flow on run-time values, "
+        "because there is no source text for <string>"
     )
     assert (error.frames[0].function, error.frames[0].span.line) == ("kernel", 2)
 
@@ -167,7 +167,43 @@ def test_source_changed_since_import_refused_and_says_so(tools, tmp_path):
     error = tools.error(
         namespace["kernel"], tools.view(tl.float32, 1, (8,)), tools.scalar(tl.int32)
     )
-    assert error.hint.endswith(f"and {path} has changed since it was imported")
+    assert error.hint.endswith(f"because {path} has changed since it was imported")
+
+
+def guarded(limit):
+    try:
+        return int(limit)
+    except ValueError:
+        return 3
+
+
+def guarded_badly(x):
+    try:
+        return x if x > 2 else 0
+    finally:
+        pass
+
+
+def test_helper_with_unsupported_statement_runs_as_python(tools):
+    def kernel(y):
+        y.store(plain(y.index[0], guarded("two")))
+
+    y = np.zeros(6, np.int64)
+    tools.run(kernel, tools.part(y, (1,)))
+    assert y.tolist() == [plain(c) for c in range(6)]
+
+
+def test_helper_with_unsupported_statement_and_control_flow_refused(tools):
+    def kernel(y, x):
+        y.store(guarded_badly(tl.sum(x.load_like(y))))
+
+    message, _, caret, _, hint = tools.refused(kernel)
+    assert message == "Python needs the truth of a tile of bool () while the kernel is traced"
+    assert caret == "x > 2"
+    assert hint == (
+        "guarded_badly runs as plain Python, without control flow on run-time values, "
+        "because `try` is not supported in a kernel"
+    )
 
 
 def test_function_type_copy_traces(tools):
