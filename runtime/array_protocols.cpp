@@ -141,21 +141,41 @@ void tilec::runtime::bindDLPack(PyObject *object, const TypeProfile &profile,
 
 namespace {
 
-PyObject *item(PyObject *interface, const char *key) {
-  PyObject *value = PyDict_GetItemString(interface, key);
+/// The keys of an interface and the attributes that hold one, as interned
+/// strings: made once, so that a launch makes none.
+struct InterfaceNames {
+  PyObject *cuda = PyUnicode_InternFromString("__cuda_array_interface__");
+  PyObject *host = PyUnicode_InternFromString("__array_interface__");
+  PyObject *shape = PyUnicode_InternFromString("shape");
+  PyObject *typestr = PyUnicode_InternFromString("typestr");
+  PyObject *data = PyUnicode_InternFromString("data");
+  PyObject *strides = PyUnicode_InternFromString("strides");
+  PyObject *stream = PyUnicode_InternFromString("stream");
+  PyObject *mask = PyUnicode_InternFromString("mask");
+
+  static const InterfaceNames &get() {
+    static const InterfaceNames *names = new InterfaceNames;
+    return *names;
+  }
+};
+
+PyObject *item(PyObject *interface, PyObject *key) {
+  PyObject *value = PyDict_GetItemWithError(interface, key);
+  if (!value && PyErr_Occurred())
+    throw ErrorSet{};
   return value == Py_None ? nullptr : value;
 }
 
-PyObject *requiredItem(PyObject *interface, const char *key) {
+PyObject *requiredItem(PyObject *interface, PyObject *key) {
   PyObject *value = item(interface, key);
   if (!value)
-    throw ArgumentProblem{std::string("has an array interface without '") +
-                          key + "'"};
+    throw ArgumentProblem{"has an array interface without " + describe(key)};
   return value;
 }
 
 DType interfaceDType(PyObject *object, PyObject *interface) {
-  std::string text = toText(requiredItem(interface, "typestr"));
+  std::string text =
+      toText(requiredItem(interface, InterfaceNames::get().typestr));
   if (std::optional<DType> dtype = dtypeFromTypeString(text))
     return *dtype;
   // The protocol has no words for bfloat16 and the 8-bit floats; the library's
@@ -212,7 +232,7 @@ void cudaStreamOf(PyObject *interface, const TypeProfile &profile,
         Ref::steal(PyObject_CallFunction(profile.streamOf, "i", view.device));
     view.stream = static_cast<uintptr_t>(toAddress(current.get()));
     view.hasStream = true;
-  } else if (PyObject *stream = item(interface, "stream")) {
+  } else if (PyObject *stream = item(interface, InterfaceNames::get().stream)) {
     // 1 and 2 are the legacy and the per-thread stream, as in the driver.
     view.stream = static_cast<uintptr_t>(toAddress(stream));
     view.hasStream = true;
@@ -224,18 +244,19 @@ void cudaStreamOf(PyObject *interface, const TypeProfile &profile,
 void tilec::runtime::bindInterface(PyObject *object, const TypeProfile &profile,
                                    ArrayView &view) {
   bool cuda = profile.protocol == ArrayProtocol::cudaInterface;
-  Ref interface = Ref::steal(PyObject_GetAttrString(
-      object, cuda ? "__cuda_array_interface__" : "__array_interface__"));
+  const InterfaceNames &names = InterfaceNames::get();
+  Ref interface =
+      Ref::steal(PyObject_GetAttr(object, cuda ? names.cuda : names.host));
   if (!PyDict_Check(interface.get()))
     throw ArgumentProblem{"has an array interface that is not a dict"};
-  PyObject *shape = requiredItem(interface.get(), "shape");
-  PyObject *data = requiredItem(interface.get(), "data");
-  PyObject *strides = item(interface.get(), "strides");
+  PyObject *shape = requiredItem(interface.get(), names.shape);
+  PyObject *data = requiredItem(interface.get(), names.data);
+  PyObject *strides = item(interface.get(), names.strides);
   if (!PyTuple_Check(shape) || !PyTuple_Check(data) ||
       PyTuple_GET_SIZE(data) != 2 || (strides && !PyTuple_Check(strides)) ||
       (strides && PyTuple_GET_SIZE(strides) != PyTuple_GET_SIZE(shape)))
     throw ArgumentProblem{"has a malformed array interface"};
-  if (cuda && item(interface.get(), "mask"))
+  if (cuda && item(interface.get(), names.mask))
     throw ArgumentProblem{"is a masked array, expected a plain one"};
 
   DType dtype = interfaceDType(object, interface.get());

@@ -44,8 +44,7 @@ uint64_t tilec::runtime::packArray(const ArrayView &view, uint64_t address) {
   uint64_t head = static_cast<uint64_t>(view.dtype);
   head = head << 4 | view.rank;
   head = head << 2 | static_cast<uint64_t>(view.access);
-  head = head << 3 |
-         static_cast<uint64_t>(log2Divisor(address, maxAlignLog2));
+  head = head << 3 | static_cast<uint64_t>(log2Divisor(address, maxAlignLog2));
   head = head << 1 | static_cast<uint64_t>(needsWideIndices(view));
   uint64_t word = arrayBit | head << headBits;
   for (int dim = 0; dim < view.rank; ++dim) {

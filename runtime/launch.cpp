@@ -49,6 +49,22 @@ void fillParameters(const LaunchPlan &plan, const KernelSignature &signature,
     arena.pointers.push(&cell);
 }
 
+/// A stream that the author names may be another GPU's; the streams that
+/// libraries name are right by construction.
+void checkStream(Driver &driver, const DeviceState &device,
+                 const Frame &frame) {
+  if (!frame.request.hasStream || frame.stream <= driver::perThreadStream)
+    return;
+  driver::Context owner = nullptr;
+  driver::Result result = driver.StreamGetCtx(
+      reinterpret_cast<driver::Stream>(frame.stream), &owner);
+  if (result == driver::success && owner != device.context)
+    raiseLaunchError("stream= belongs to another device or context than the "
+                     "arrays, which are on cuda:" +
+                         std::to_string(frame.device),
+                     "pass a stream of that device, or none");
+}
+
 std::string launchText(const LaunchPlan &plan, const Frame &frame) {
   return "launching " + plan.symbol + " with grid (" +
          std::to_string(frame.grid[0]) + ", " + std::to_string(frame.grid[1]) +
@@ -68,6 +84,7 @@ void tilec::runtime::launch(Variant &variant, const KernelSignature &signature,
   Driver &driver = Driver::get();
   DeviceState &device = driver.device(frame.device);
   CurrentContext current(driver, device.context);
+  checkStream(driver, device, frame);
   driver::Function function = variant.functionOn(driver, frame.device);
 
   driver::LaunchAttribute attribute{};

@@ -134,6 +134,18 @@ def test_stream_objects_of_libraries_are_accepted(driver, memory, kernel_class):
         assert driver.last.stream == handle
 
 
+def test_stream_of_another_device_is_refused(driver, memory, kernel_class):
+    kernel = kernel_class("y")
+    y = partition(memory.array((4,), device=1), (4,))
+    kernel(y, stream=(1 << 40) + 8)
+    with pytest.raises(LaunchError) as error:
+        kernel(y, stream=8)
+    assert error.value.message == (
+        "stream= belongs to another device or context than the arrays, which are on cuda:1"
+    )
+    assert driver.launches == 1
+
+
 def test_different_streams_of_two_arrays_are_refused(driver, memory, kernel_class):
     kernel = kernel_class("y", "x")
     with pytest.raises(LaunchError) as error:

@@ -63,15 +63,20 @@ class FakeDriver:
         return list(self.last.parameters)[:count]
 
 
-@pytest.fixture(scope="session")
-def fake_library(tmp_path_factory: pytest.TempPathFactory) -> str:
+def build_library(directory: Path) -> str:
+    """Compile the driver; returns the path of the library."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     assert compiler, "the runtime's tests need a C compiler"
-    path = tmp_path_factory.mktemp("driver") / "libfakecuda.so"
+    path = directory / "librecordingdriver.so"
     source = Path(__file__).with_suffix(".c")
     command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(path), str(source), "-ldl"]
     subprocess.run(command, check=True)
     return str(path)
+
+
+@pytest.fixture(scope="session")
+def fake_library(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return build_library(tmp_path_factory.mktemp("driver"))
 
 
 @pytest.fixture
