@@ -23,15 +23,15 @@ _TARGET = re.compile(r"\btarget=(sm_\w+)")
 
 
 def expand_targets(argument: str) -> str:
-    """Replace ``target=NAME`` by the JSON of the target's row, in hexadecimal.
+    """Replace ``target=NAME`` by ``target=`` and the target's row as JSON without spaces.
 
     Raises:
         UnsupportedTargetError: there is no such target.
     """
 
     def row(match: re.Match[str]) -> str:
-        text = json.dumps(Target.parse(match[1]).to_json())
-        return f"target={text.encode().hex()}"
+        text = json.dumps(Target.parse(match[1]).to_json(), separators=(",", ":"))
+        return f"target={text}"
 
     return _TARGET.sub(row, argument)
 

@@ -15,7 +15,7 @@ from typing import Any
 from tilec import settings
 from tilec.compiler import containment
 
-PIPELINES = {"traced": "tilec-tile", "tile": "tilec-tilegpu", "tilegpu": "tilec-lower"}
+PIPELINES = {"traced": "tilec-tile", "tile": "tilec-tilegpu", "tilegpu": "tilec-llvm"}
 """The named pipeline that leads from the text of a phase to the next phase."""
 
 

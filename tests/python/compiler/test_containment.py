@@ -152,7 +152,7 @@ def test_fault_leaves_a_reproducer_with_its_command(tmp_path):
     assert first == "// " + failure.value.message
     assert command == (
         "// tilec-opt --tilec-tile --tilec-inject-fault=kind=abort "
-        f"--tilec-tilegpu='target=sm_90a num-warps=8' --tilec-lower {path}"
+        f"--tilec-tilegpu='target=sm_90a num-warps=8' --tilec-llvm {path}"
     )
     assert json.loads(options.removeprefix("// options: "))["target"]["name"] == "sm_90a"
     assert "tile.kernel @copy" in "\n".join(module)
@@ -163,7 +163,7 @@ def test_fault_reproducer_repeats_the_fault():
         compile_module(COPY, SM90, CompileOptions(fault="abort"))
     with open(failure.value.reproducer) as file:
         command = file.read().splitlines()[1].removeprefix("// tilec-opt ")
-    flags = re.sub(r" --tilec-tilegpu.*--tilec-lower", "", command).split()
+    flags = re.sub(r" --tilec-tilegpu.*--tilec-llvm", "", command).split()
     done = subprocess.run([sys.executable, "-m", "tilec.opt", *flags], capture_output=True)
     assert done.returncode not in (0, 1)
     assert b"tilec-inject-fault" in done.stderr or done.returncode < 0
