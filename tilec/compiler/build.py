@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable
+import os
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_COMPILER = ("_mlir", "compiler")
+_COMPILER = ("_mlir/_mlir_libs", "compiler")
 _FRONT = ("lang", "trace")
 
 
@@ -44,12 +44,12 @@ def _recorded(package: Path, rooms: tuple[str, ...]) -> list[str]:
 
 
 def _present(package: Path, rooms: tuple[str, ...]) -> list[str]:
-    return [
-        f"{path.relative_to(package)},{path.stat().st_size},{path.stat().st_mtime_ns}"
-        for room in rooms
-        for path in _files(package / room)
-    ]
-
-
-def _files(room: Path) -> Iterable[Path]:
-    return [*room.rglob("*.py"), *room.rglob("*.so"), *room.rglob("*.so.*")]
+    """Return a line for each file of some rooms, of a package that is not installed."""
+    lines: list[str] = []
+    for room in rooms:
+        for place, _, names in os.walk(package / room):
+            for name in names:
+                if name.endswith((".py", ".so")):
+                    status = os.stat(os.path.join(place, name))
+                    lines.append(f"{room}/{name},{status.st_size},{status.st_mtime_ns}")
+    return lines
