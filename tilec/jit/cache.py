@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -238,7 +240,14 @@ def source_key(request: Request) -> tuple[str | None, str | None]:
 
 
 def default_directory() -> Path:
-    """Return the user's cache directory, as the platform has it."""
+    """Return the user's cache directory, as the platform has it.
+
+    On Linux this is platformdirs' answer without its import, which takes four times as long as all
+    else that a hit does.
+    """
+    if sys.platform == "linux":
+        chosen = os.environ.get("XDG_CACHE_HOME", "").strip()
+        return Path(chosen or os.path.expanduser("~/.cache"), "tilec")
     from platformdirs import user_cache_path
 
     return user_cache_path("tilec", appauthor=False)

@@ -3,6 +3,7 @@ import os
 import random
 import warnings
 
+import platformdirs
 import pytest
 
 from tilec.diagnostics import CacheWarning, CompileError
@@ -169,6 +170,14 @@ def test_cache_default_directory_is_the_users(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert default_directory() == tmp_path / "tilec"
     assert DiskCache.from_settings(Settings()).directory == tmp_path / "tilec" / "v1"
+
+
+@pytest.mark.parametrize("chosen", ["/somewhere/else", "", None])
+def test_cache_default_directory_is_the_one_of_platformdirs(monkeypatch, chosen):
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("XDG_CACHE_HOME", chosen)
+    assert default_directory() == platformdirs.user_cache_path("tilec", appauthor=False)
 
 
 def test_cache_listing_and_clear(cache):
