@@ -1,15 +1,16 @@
-"""Random integer programs: elementwise operations, reductions, transposes, reshapes, exactly.
+"""Random programs of elementwise operations, reductions, transposes and reshapes, exactly.
 
 The same list of steps is run by a kernel and by NumPy, tile by tile, over ragged arrays and tiles
 of any extents.
 """
 
+import ml_dtypes
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tilec as tl
-from tilec_cases.checks import assert_exact
 
 TILE_STEPS = {
     "add": lambda a, b: a + b,
@@ -78,6 +79,20 @@ def by_numpy(x, y, tile, program):
     return z
 
 
+def check(place, program, tile, x, y):
+    z = place.output(x.shape, x.dtype)
+    run_program(tl.partition(z.array, tile), place.array(x), place.array(y), program=program)
+    expected = by_numpy(x, y, tile, program)[: x.shape[0], : x.shape[1]]
+    found = z.read()
+    if x.dtype.kind not in "iu":  # NumPy compares no ml_dtypes; −0 and +0 may differ
+        found, expected = found.astype(np.float64), expected.astype(np.float64)
+    np.testing.assert_array_equal(found, expected)
+
+
+def ragged_shape(tile, more):
+    return tuple(max(1, extent + extra) for extent, extra in zip(tile, more, strict=True))
+
+
 steps = st.tuples(st.sampled_from(sorted(TILE_STEPS)), st.integers(0, 9), st.integers(0, 9))
 extents = st.one_of(st.integers(1, 40), st.sampled_from([16, 32, 48, 64, 96, 128]))
 
@@ -93,11 +108,42 @@ extents = st.one_of(st.integers(1, 40), st.sampled_from([16, 32, 48, 64, 96, 128
     seed=st.integers(0, 2**32 - 1),
 )
 def test_random_program_agrees_with_numpy(place, program, tile, ragged, dtype, seed):
-    shape = tuple(max(1, extent + more) for extent, more in zip(tile, ragged, strict=True))
+    shape = ragged_shape(tile, ragged)
     limits = np.iinfo(dtype)
     rng = np.random.default_rng(seed)
     x, y = (rng.integers(limits.min, limits.max, shape, dtype, endpoint=True) for _ in range(2))
-    z = place.output(shape, dtype)
-    run_program(tl.partition(z.array, tile), place.array(x), place.array(y), program=program)
-    expected = by_numpy(x, y, tile, program)[: shape[0], : shape[1]]
-    assert_exact(z.read(), expected)
+    check(place, program, tile, x, y)
+
+
+# Sums and differences of small integers: exact in every float type, however they are grouped.
+EXACT_IN_FLOATS = ["add", "subtract", "negate", "maximum", "minimum", "select", "transpose"]
+EXACT_IN_WIDE_FLOATS = [
+    *EXACT_IN_FLOATS, "row_sum", "column_sum", "across", "row_argmax", "flatten", "positions",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dtype", "names"),
+    [
+        (np.float16, EXACT_IN_FLOATS),
+        (ml_dtypes.bfloat16, EXACT_IN_FLOATS),
+        (np.float32, EXACT_IN_WIDE_FLOATS),
+        (np.float64, EXACT_IN_WIDE_FLOATS),
+    ],
+)
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    choices=st.lists(
+        st.tuples(st.integers(0, 99), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=3
+    ),
+    tile=st.tuples(st.integers(1, 40), st.integers(1, 40)),
+    ragged=st.tuples(st.integers(-9, 9), st.integers(-9, 9)),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_random_float_program_agrees_with_numpy(place, dtype, names, choices, tile, ragged, seed):
+    program = tuple((names[choice % len(names)], i, j) for choice, i, j in choices)
+    shape = ragged_shape(tile, ragged)
+    x, y = np.random.default_rng(seed).integers(-2, 3, (2, *shape)).astype(dtype)
+    check(place, program, tile, x, y)
