@@ -21,6 +21,7 @@ from tilec.compiler.assemble import assemble
 from tilec.compiler.assembler_log import Resources
 from tilec.compiler.build import compiler_build
 from tilec.compiler.target import Target
+from tilec.compiler.texts import Texts
 from tilec.diagnostics import CompileError, CompilerFault, Frame, Note, Span, TilecWarning
 
 PHASES = ("tile", "tilegpu", "lower", "llvm")
@@ -81,6 +82,11 @@ class Compiled:
     assembler: str = ""
     assembler_log: str = ""
     resources: Resources | None = None
+
+    @property
+    def asm(self) -> Texts:
+        """Return the texts by phase, with ``"ptx"`` and ``"sass"``."""
+        return Texts({**self.phases, "ptx": self.ptx}, self.cubin)
 
     @property
     def plan_json(self) -> str:
