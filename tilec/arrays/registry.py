@@ -73,7 +73,9 @@ def _numpy_scalar(kind: type[Any]) -> str | None:
         if _inherits(kind, "numpy", base) or _inherits(kind, "numpy", f"{base}_"):
             return answer
     # bfloat16 and the 8-bit floats derive from numpy.generic only.
-    return "real" if kind.__module__.partition(".")[0] == "ml_dtypes" else None
+    if kind.__module__.partition(".")[0] == "ml_dtypes":
+        return "real"
+    return "unsupported" if _inherits(kind, "numpy", "generic") else None
 
 
 def _protocol_array(kind: type[Any], has_exchange: bool) -> str | None:

@@ -47,12 +47,11 @@ def _cupy(stream: Any) -> int | None:
 
 
 def _numba(stream: Any) -> int | None:
-    handle = getattr(stream, "handle", None)
-    return (
-        0
-        if handle is None and hasattr(stream, "handle")
-        else _integer(getattr(handle, "value", handle))
-    )
+    if not hasattr(stream, "handle"):
+        return None
+    handle = stream.handle
+    value = getattr(handle, "value", handle)
+    return 0 if value is None else _integer(value)  # ctypes shows a null pointer as None
 
 
 def _index(stream: Any) -> int | None:
