@@ -28,6 +28,10 @@ struct ConvertTileGPUToNVVM : PassWrapper<ConvertTileGPUToNVVM, OperationPass<Mo
     lowering::populateElementwisePatterns(types, patterns);
     lowering::populateShapePatterns(types, patterns);
     lowering::populateMemoryPatterns(types, patterns);
+    lowering::populateReducePatterns(types, patterns);
+    lowering::populateConvertLayoutPatterns(types, patterns);
+    lowering::populateSharedMemoryPatterns(types, patterns);
+    lowering::populateMmaPatterns(types, patterns);
 
     ConversionTarget target(context);
     scf::populateSCFStructuralTypeConversionsAndLegality(types, patterns, target);
