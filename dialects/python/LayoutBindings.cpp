@@ -21,15 +21,13 @@ MlirStringRef ref(const std::string &text) { return {text.data(), text.size()}; 
 TilecIntegers ref(const Integers &integers) { return {integers.data(), static_cast<intptr_t>(integers.size())}; }
 
 /// What `call(callback, userData)` gives; nothing when it gives nothing.
-template <typename Call>
-std::optional<std::string> text(Call call) {
+template <typename Call> std::optional<std::string> text(Call call) {
   std::string result;
   call(append, &result);
   return result.empty() ? std::nullopt : std::optional(result);
 }
 
-template <typename Call>
-std::string layoutText(Call call) {
+template <typename Call> std::string layoutText(Call call) {
   std::optional<std::string> result = text(call);
   if (!result)
     throw nb::value_error("not a #tilegpu.layout");
@@ -79,8 +77,7 @@ void tilec::bindLayouts(nb::module_ &parent) {
   m.def(
       "reshaped",
       [](const std::string &layout, const Integers &source, const Integers &result) {
-        return text(
-            [&](auto give, void *to) { tilecLayoutReshaped(ref(layout), ref(source), ref(result), give, to); });
+        return text([&](auto give, void *to) { tilecLayoutReshaped(ref(layout), ref(source), ref(result), give, to); });
       },
       nb::arg("layout"), nb::arg("source"), nb::arg("result"), "None: a reshape would have to move elements.");
   m.def(
@@ -96,8 +93,7 @@ void tilec::bindLayouts(nb::module_ &parent) {
       nb::arg("layout"),
       "(int32 buffer of shape (warps, 32, registers, rank), warps, registers, rank, free lane mask, free warp mask)");
   m.def(
-      "contiguity",
-      [](const std::string &layout, int64_t dim) { return tilecLayoutContiguity(ref(layout), dim); },
+      "contiguity", [](const std::string &layout, int64_t dim) { return tilecLayoutContiguity(ref(layout), dim); },
       nb::arg("layout"), nb::arg("dim"));
   m.def(
       "plan_conversion",

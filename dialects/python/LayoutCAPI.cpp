@@ -112,8 +112,7 @@ bool tilecLayoutCoords(MlirStringRef text, TilecLayoutSizes *sizes, MlirStringCa
   std::optional<Layout> layout = parse(text);
   if (!layout)
     return false;
-  *sizes = {layout->numWarps(), layout->numRegisters(), layout->rank(), layout->freeLaneMask(),
-            layout->freeWarpMask()};
+  *sizes = {layout->numWarps(), layout->numRegisters(), layout->rank(), layout->freeLaneMask(), layout->freeWarpMask()};
   std::vector<int32_t> coords;
   coords.reserve(sizes->warps * kLanes * sizes->registers * sizes->rank);
   for (int64_t warp = 0; warp < sizes->warps; ++warp)

@@ -70,16 +70,35 @@ FailureOr<TargetAttr> parseTarget(ModuleOp module, StringRef text) {
 // Matrix products
 //===----------------------------------------------------------------------===//
 
+bool isFp8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); }
+
+/// The feature that multiplies these types on tensor cores; empty when none does.
+StringRef tensorCoreFeature(tile::MmaOp op) {
+  Type lhs = op.getLhs().getType().getElementType(), rhs = op.getRhs().getType().getElementType(),
+       acc = cast<RankedTensorType>(op.getType()).getElementType();
+  if (isFp8(lhs) && isFp8(rhs) && acc.isF32())
+    return "fp8_mma";
+  if (lhs != rhs)
+    return "";
+  if (lhs.isF16() && (acc.isF32() || acc.isF16()))
+    return "mma_f16";
+  if (lhs.isBF16() && acc.isF32())
+    return "mma_bf16";
+  if (lhs.isF32() && acc.isF32() && op.getAllowTf32())
+    return "mma_tf32";
+  return lhs.isInteger(8) && acc.isInteger(32) ? "mma_i8" : "";
+}
+
 /// The unit for this product: tensor cores where they take the types and the shape divides into fragments.
 MmaKind chooseKind(tile::MmaOp op, TargetAttr target) {
-  RankedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
-  auto acc = cast<RankedTensorType>(op.getType());
-  Type element = lhs.getElementType();
-  if (rhs.getElementType() != element || !acc.getElementType().isF32())
+  StringRef feature = tensorCoreFeature(op);
+  if (feature.empty() || !target.has(feature))
     return MmaKind::fma;
-  bool available = (element.isF16() && target.has("mma_f16")) || (element.isBF16() && target.has("mma_bf16"));
-  bool divides = lhs.getDimSize(0) % 16 == 0 && rhs.getDimSize(1) % 8 == 0 && lhs.getDimSize(1) % 16 == 0;
-  return available && divides ? MmaKind::mma_sync : MmaKind::fma;
+  constexpr int64_t kM = 16, kN = 8, kStepBits = 256; // m16n8 with 32 bytes of K
+  RankedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
+  bool divides = lhs.getDimSize(0) % kM == 0 && rhs.getDimSize(1) % kN == 0 &&
+                 lhs.getDimSize(1) * lhs.getElementTypeBitWidth() % kStepBits == 0;
+  return divides ? MmaKind::mma_sync : MmaKind::fma;
 }
 
 /// True when `value` is computed from the result of a product: its fragments are in registers already.
@@ -141,20 +160,26 @@ public:
     MmaKind kind = chooseKind(op, target);
     Value lhs = op.getLhs();
     if (kind != MmaKind::mma_sync || !comesFromProduct(lhs))
-      lhs = inSharedMemory(op, lhs);
-    Value rhs = inSharedMemory(op, op.getRhs());
+      lhs = inSharedMemory(op, lhs, innerDim(lhs, /*kDim=*/1, kind));
+    Value rhs = inSharedMemory(op, op.getRhs(), innerDim(op.getRhs(), /*kDim=*/0, kind));
     builder.setInsertionPoint(op);
-    auto product = MmaOp::create(builder, op.getLoc(), op.getType(), lhs, rhs, op.getAcc(), kind,
-                                 op.getAllowTf32(), op.getLhsUnsigned(), op.getRhsUnsigned());
+    auto product = MmaOp::create(builder, op.getLoc(), op.getType(), lhs, rhs, op.getAcc(), kind, op.getAllowTf32(),
+                                 op.getLhsUnsigned(), op.getRhsUnsigned());
     op.replaceAllUsesWith(product.getResult());
     op.erase();
   }
 
 private:
-  /// A copy of `tile` in shared memory. A tile from outside the product's block is copied where it is
-  /// made, once; others just before the product, after all loads are on their way.
-  Value inSharedMemory(tile::MmaOp user, Value tile) {
-    LocalAllocOp &known = copies[tile];
+  /// Contiguous as in global memory, where ldmatrix can transpose: 16-bit elements. Others need K contiguous.
+  static int64_t innerDim(Value tile, int64_t kDim, MmaKind kind) {
+    bool transposes = cast<RankedTensorType>(tile.getType()).getElementTypeBitWidth() == 16;
+    return kind == MmaKind::mma_sync && !transposes ? kDim : contiguousDim(tile);
+  }
+
+  /// A copy of `tile` in shared memory, contiguous along `inner`. A tile from outside the product's block is copied
+  /// where it is made, once; others just before the product, after all loads are on their way.
+  Value inSharedMemory(tile::MmaOp user, Value tile, int64_t inner) {
+    LocalAllocOp &known = copies[{tile, inner}];
     if (known && known->getBlock()->findAncestorOpInBlock(*user))
       return known;
     Operation *source = tile.getDefiningOp();
@@ -163,13 +188,13 @@ private:
     else
       builder.setInsertionPoint(user);
     auto type = cast<RankedTensorType>(tile.getType());
-    known = LocalAllocOp::create(builder, user.getLoc(), smemType(type, contiguousDim(tile)), tile);
+    known = LocalAllocOp::create(builder, user.getLoc(), smemType(type, inner), tile);
     return known;
   }
 
   OpBuilder builder;
   TargetAttr target;
-  DenseMap<Value, LocalAllocOp> copies;
+  DenseMap<std::pair<Value, int64_t>, LocalAllocOp> copies;
 };
 
 //===----------------------------------------------------------------------===//
@@ -217,8 +242,7 @@ struct TileToTileGPU : PassWrapper<TileToTileGPU, OperationPass<ModuleOp>> {
   }
 
   Option<std::string> target{*this, "target", llvm::cl::desc("the target's entry, as JSON; default: the module's")};
-  Option<int64_t> numWarps{*this, "num-warps", llvm::cl::desc("warps of a CTA; 0: from the tiles"),
-                           llvm::cl::init(0)};
+  Option<int64_t> numWarps{*this, "num-warps", llvm::cl::desc("warps of a CTA; 0: from the tiles"), llvm::cl::init(0)};
 };
 } // namespace
 

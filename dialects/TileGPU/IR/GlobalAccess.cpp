@@ -14,8 +14,8 @@ constexpr int64_t kSectorBytes = 32;
 /// Whole vectors start at multiples of their size and lie inside or outside.
 bool fits(tile::ViewType view, int64_t dim, int64_t extent, int64_t step, int64_t vector) {
   const int64_t bytes = vector * view.getElementBytes();
-  if (bytes > kMaxAccessBytes || extent % vector != 0 || step % vector != 0 ||
-      view.getDivisible()[dim] % vector != 0 || view.getAlign() % bytes != 0)
+  if (bytes > kMaxAccessBytes || extent % vector != 0 || step % vector != 0 || view.getDivisible()[dim] % vector != 0 ||
+      view.getAlign() % bytes != 0)
     return false;
   for (int64_t other = 0; other < view.getRank(); ++other)
     if (other != dim && view.getStrideAlign()[other] % bytes != 0)

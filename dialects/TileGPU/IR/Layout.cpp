@@ -165,8 +165,8 @@ Layout Layout::outerProduct(ArrayRef<int64_t> shape, int64_t numWarps) {
   // Four rows of eight lanes; what one dimension cannot take goes to the other.
   for (auto [dim, bits] : {std::pair(1, 3), std::pair(0, 2), std::pair(1, 2), std::pair(0, 3)})
     spread.add(layout.lanes, dim,
-               std::min<int64_t>({bits, static_cast<int64_t>(kLaneBits - layout.lanes.size()),
-                                  ceilLog2(spread.missing(dim))}));
+               std::min<int64_t>(
+                   {bits, static_cast<int64_t>(kLaneBits - layout.lanes.size()), ceilLog2(spread.missing(dim))}));
   spread.fillUp(layout.lanes, kLaneBits);
   for (int64_t bit = 0; bit < warpBits; ++bit) {
     int64_t dim = spread.missing(0) >= spread.missing(1) ? 0 : 1;

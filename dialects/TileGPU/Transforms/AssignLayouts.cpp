@@ -102,7 +102,8 @@ private:
   void fixAccess(Operation *op) {
     const bool loads = isa<tile::LoadOp>(op);
     GlobalAccess access = *GlobalAccess::of(op);
-    Layout own = access.layout(numWarps), chosen = Layout::of(loads ? op->getResult(0).getType() : op->getOperand(0).getType());
+    Layout own = access.layout(numWarps),
+           chosen = Layout::of(loads ? op->getResult(0).getType() : op->getOperand(0).getType());
     if (access.cost(chosen) - access.cost(own) < kTolerableWaste)
       return;
     if (loads)
@@ -122,7 +123,9 @@ private:
          Layout::of(op.getType()).broadcastSource(op.getSource().getType().getShape(), op.getType().getShape()));
   }
 
-  void fix(tile::PermuteOp op) { produce(op.getResult(), Layout::of(op.getSource().getType()).permuted(op.getOrder())); }
+  void fix(tile::PermuteOp op) {
+    produce(op.getResult(), Layout::of(op.getSource().getType()).permuted(op.getOrder()));
+  }
 
   void fix(tile::ReshapeOp op) {
     ArrayRef<int64_t> from = op.getSource().getType().getShape(), to = op.getType().getShape();

@@ -35,12 +35,13 @@ Layout tilec::tilegpu::accumulatorLayout(MmaOp product, int64_t numWarps, bool w
 }
 
 bool tilec::tilegpu::keepsRowsWhole(tile::KernelOp kernel) {
-  return kernel.walk([](MmaOp product) { return isTile(product.getLhs()) ? WalkResult::interrupt() : WalkResult::advance(); })
+  return kernel
+      .walk([](MmaOp product) { return isTile(product.getLhs()) ? WalkResult::interrupt() : WalkResult::advance(); })
       .wasInterrupted();
 }
 
-std::optional<Layout> tilec::tilegpu::reshapedLayout(const Layout &layout, ArrayRef<int64_t> from,
-                                                     ArrayRef<int64_t> to, int64_t numWarps) {
+std::optional<Layout> tilec::tilegpu::reshapedLayout(const Layout &layout, ArrayRef<int64_t> from, ArrayRef<int64_t> to,
+                                                     int64_t numWarps) {
   std::optional<Layout> result = layout.reshaped(from, to);
   // Rank 0 does not say how many warps hold its element.
   if (result && (from.empty() || to.empty()))
@@ -215,9 +216,8 @@ bool LayoutClasses::propagateOver(Operation *op) {
   const std::optional<Layout> from = classOf(source).layout, to = classOf(result).layout;
   return TypeSwitch<Operation *, bool>(op)
       .Case([&](tile::ReduceOp reduce) { return from && offer(result, from->reduced(reduce.getAxis())); })
-      .Case([&](tile::BroadcastOp) {
-        return to && offer(source, to->broadcastSource(shapeOf(source), shapeOf(result)));
-      })
+      .Case(
+          [&](tile::BroadcastOp) { return to && offer(source, to->broadcastSource(shapeOf(source), shapeOf(result))); })
       .Case([&](tile::PermuteOp permute) {
         return (from && offer(result, from->permuted(permute.getOrder()))) ||
                (to && offer(source, to->permuted(invertPermutationVector(permute.getOrder()))));

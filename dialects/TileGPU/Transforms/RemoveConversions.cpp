@@ -32,8 +32,9 @@ constexpr int kMaxChain = 8;
 /// One or two instructions an element.
 bool isCheap(Operation *op) {
   return isa_and_nonnull<arith::ArithDialect>(op->getDialect()) && op->hasTrait<OpTrait::Elementwise>() &&
-         op->getNumResults() == 1 && !isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp,
-                                          arith::RemUIOp, arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op);
+         op->getNumResults() == 1 &&
+         !isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+              arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op);
 }
 
 bool isFree(Operation *op) { return isa<arith::ConstantOp, tile::SplatOp, tile::IotaOp, ub::PoisonOp>(op); }
@@ -115,8 +116,9 @@ struct HoistAboveWidening : OpRewritePattern<ConvertLayoutOp> {
     Type from = getElementTypeOrSelf(cast->getOperand(0)), to = op.getType().getElementType();
     if (from.getIntOrFloatBitWidth() >= to.getIntOrFloatBitWidth())
       return rewriter.notifyMatchFailure(op, "the cast does not widen");
-    Value converted = ConvertLayoutOp::create(
-        rewriter, op.getLoc(), withLayout(cast->getOperand(0).getType(), op.getType().getEncoding()), cast->getOperand(0));
+    Value converted = ConvertLayoutOp::create(rewriter, op.getLoc(),
+                                              withLayout(cast->getOperand(0).getType(), op.getType().getEncoding()),
+                                              cast->getOperand(0));
     IRMapping operands;
     operands.map(cast->getOperand(0), converted);
     Operation *copy = rewriter.clone(*cast, operands);

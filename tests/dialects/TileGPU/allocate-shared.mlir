@@ -69,7 +69,7 @@ tile.kernel @view(%s: f32) {
 // CHECK-SAME: tilegpu.shared_bytes = 1024
 tile.kernel @reductions(%s: f32) {
   %t = tile.splat %s : f32 -> !tile
-  // CHECK: tile.reduce {{.*}} {tilegpu.shared_offset = 0 : i64}
+  // CHECK: tile.reduce({{.*}} {tilegpu.shared_offset = 0 : i64}
   %m = tile.reduce (%t) axis = 0 identity [0.0 : f32] : (!tile) -> (tensor<1x64xf32, #tilegpu.layout<register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [0, 16], [0, 0], [0, 0]], warp = [[0, 0], [0, 0]], repeat = [1, 2]>>) {
   ^bb0(%a: f32, %b: f32):
     %r = arith.addf %a, %b : f32
