@@ -2,6 +2,9 @@
 #include "dialects/Pipelines/Pipelines.h"
 
 #include "dialects/Conversion/TileGPUToNVVM/TileGPUToNVVM.h"
+#include "dialects/Conversion/TileToTileGPU/TileToTileGPU.h"
+#include "dialects/Tile/IR/TileDialect.h"
+#include "dialects/TileGPU/Transforms/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
 
@@ -12,7 +15,16 @@ void tilec::buildTilePipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-void tilec::buildTileGPUPipeline(OpPassManager &pm, const CodegenOptions &options) {}
+void tilec::buildTileGPUPipeline(OpPassManager &pm, const CodegenOptions &options) {
+  pm.addPass(createTileToTileGPUPass(options.target, options.numWarps));
+  pm.addNestedPass<tile::KernelOp>(createAssignLayoutsPass());
+  pm.addNestedPass<tile::KernelOp>(createRemoveConversionsPass());
+  // Copies of free tiles that ended up alike; conversions and reductions that nothing uses take no shared memory.
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<tile::KernelOp>(createAllocateSharedPass());
+  pm.addNestedPass<tile::KernelOp>(createInsertBarriersPass());
+}
 
 void tilec::buildLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createConvertTileGPUToNVVMPass());

@@ -2,8 +2,10 @@
 #include "dialects/Pipelines/Pipelines.h"
 
 #include "dialects/Conversion/TileGPUToNVVM/TileGPUToNVVM.h"
+#include "dialects/Conversion/TileToTileGPU/TileToTileGPU.h"
 #include "dialects/Tile/IR/TileDialect.h"
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
+#include "dialects/TileGPU/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -35,8 +37,12 @@ void tilec::registerPasses() {
   registerCanonicalizer();
   registerCSE();
   registerInjectFaultPass();
+  registerTileToTileGPUPass();
+  registerTileGPUPasses();
   registerConvertTileGPUToNVVMPass();
   registerPass(createLowerToLLVMPass);
   PassPipelineRegistration<>("tilec-tile", "simplify a traced module", buildTilePipeline);
+  PassPipelineRegistration<>("tilec-tilegpu", "tile to tilegpu for the target that the module names",
+                             [](OpPassManager &pm) { buildTileGPUPipeline(pm, {}); });
   PassPipelineRegistration<>("tilec-llvm", "tilegpu to the LLVM dialect", buildLLVMPipeline);
 }

@@ -1,5 +1,6 @@
 //===- TilecExtension.cpp - The compiler as seen from Python --------------===//
 #include "dialects/python/CAPI.h"
+#include "dialects/python/LayoutBindings.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -18,6 +19,7 @@ MlirStringRef ref(const std::string &text) { return {text.data(), text.size()}; 
 
 NB_MODULE(_tilec, m) {
   m.doc() = "tilec's compiler: bytecode of a `tile` module in, PTX and a launch plan out";
+  tilec::bindLayouts(m);
   m.def(
       "compile_json",
       [](const nb::bytes &bytecode, const std::string &options) {

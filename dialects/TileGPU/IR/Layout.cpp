@@ -149,6 +149,35 @@ Layout Layout::mmaAcc(ArrayRef<int64_t> shape, int64_t numWarps, bool wholeRows)
   return layout;
 }
 
+Layout Layout::outerProduct(ArrayRef<int64_t> shape, int64_t numWarps) {
+  constexpr int64_t kBlock = 8, kRun = 4;
+  const int64_t warpBits = floorLog2(numWarps);
+  int64_t share = llvm::bit_floor<uint64_t>(std::max<int64_t>(1, shape[0] * shape[1] / (kLanes * numWarps)));
+  Layout layout;
+  Distribution spread(shape);
+  auto take = [&](int64_t dim, int64_t atMost) {
+    int64_t count = std::min({atMost, share, int64_t(llvm::bit_floor<uint64_t>(spread.missing(dim)))});
+    spread.add(layout.registers, dim, floorLog2(count));
+    share /= count;
+  };
+  take(1, kRun);
+  take(0, kBlock);
+  // Four rows of eight lanes; what one dimension cannot take goes to the other.
+  for (auto [dim, bits] : {std::pair(1, 3), std::pair(0, 2), std::pair(1, 2), std::pair(0, 3)})
+    spread.add(layout.lanes, dim,
+               std::min<int64_t>(
+                   {bits, static_cast<int64_t>(kLaneBits - layout.lanes.size()), ceilLog2(spread.missing(dim))}));
+  spread.fillUp(layout.lanes, kLaneBits);
+  for (int64_t bit = 0; bit < warpBits; ++bit) {
+    int64_t dim = spread.missing(0) >= spread.missing(1) ? 0 : 1;
+    if (spread.missing(dim) > 1)
+      spread.add(layout.warps, dim, 1);
+  }
+  spread.fillUp(layout.warps, warpBits);
+  layout.repeat = spread.repeats();
+  return layout;
+}
+
 Layout Layout::mmaLhs(const Layout &acc, ArrayRef<int64_t> shape, int64_t elementBits) {
   // One 32-bit register holds 32 / elementBits neighbours along K; four threads make a row.
   const int64_t packed = 32 / elementBits;
@@ -410,4 +439,9 @@ bool Layout::covers(ArrayRef<int64_t> shape) const {
 
 bool Layout::operator==(const Layout &other) const {
   return registers == other.registers && lanes == other.lanes && warps == other.warps && repeat == other.repeat;
+}
+
+int64_t tilec::tilegpu::vectorForTile(ArrayRef<int64_t> shape, int64_t vector, int64_t numWarps) {
+  int64_t share = llvm::divideCeil(ShapedType::getNumElements(shape), kLanes * numWarps);
+  return std::min<int64_t>(vector, llvm::bit_floor<uint64_t>(std::max<int64_t>(share, 1)));
 }

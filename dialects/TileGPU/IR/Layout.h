@@ -47,6 +47,9 @@ public:
   /// `shape` is (M, N), multiples of 16 and 8. With `wholeRows` warps divide M first: what is computed along a
   /// row, and the left operand that the accumulator then becomes, stay inside a warp.
   static Layout mmaAcc(llvm::ArrayRef<int64_t> shape, int64_t numWarps, bool wholeRows = false);
+  /// Accumulators of scalar multiply-adds: a thread has a block of rows and columns, so that it uses every
+  /// operand element it reads several times.
+  static Layout outerProduct(llvm::ArrayRef<int64_t> shape, int64_t numWarps);
   /// Left operand fragments (M, K) that go with `acc`; `elementBits` 8, 16 or 32.
   static Layout mmaLhs(const Layout &acc, llvm::ArrayRef<int64_t> shape, int64_t elementBits);
   /// Every thread holds every element of a `rank`-dimensional tile of extent 1. Rank 0 does not know its warps.
@@ -92,6 +95,9 @@ public:
   bool operator==(const Layout &other) const;
   bool operator!=(const Layout &other) const { return !(*this == other); }
 };
+
+/// `vector`, or less where so many elements a thread would leave threads of the CTA without any.
+int64_t vectorForTile(llvm::ArrayRef<int64_t> shape, int64_t vector, int64_t numWarps);
 
 } // namespace tilec::tilegpu
 

@@ -70,12 +70,12 @@ void SmemType::print(AsmPrinter &printer) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A distributed tile's layout must have its rank and cover it.
+/// A tile's layout must have its rank and cover it. Before layouts are assigned there is none.
 LogicalResult verifyLayout(Operation *op, Value tile) {
   auto type = dyn_cast<RankedTensorType>(tile.getType());
-  if (!type)
+  if (!type || !type.getEncoding())
     return success();
-  auto attr = dyn_cast_or_null<LayoutAttr>(type.getEncoding());
+  auto attr = dyn_cast<LayoutAttr>(type.getEncoding());
   if (!attr)
     return op->emitOpError("needs tiles with a layout, found ") << type;
   if (attr.getRank() != type.getRank())
@@ -121,6 +121,18 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
 LogicalResult LocalAllocOp::verify() { return verifySameTile(*this, getSource(), getResult()); }
 
 LogicalResult LocalLoadOp::verify() { return verifySameTile(*this, getSource(), getResult()); }
+
+LogicalResult LocalReshapeOp::verify() {
+  SmemType source = getSource().getType(), result = getType();
+  if (ShapedType::getNumElements(source.getShape()) != ShapedType::getNumElements(result.getShape()) ||
+      source.getElementType() != result.getElementType())
+    return emitOpError("keeps the number and type of elements: found ") << source << " and " << result;
+  for (SmemType type : {source, result})
+    if (type.getLayout().getSwizzle() != 0 ||
+        !llvm::equal(type.getLayout().getOrder(), llvm::reverse(llvm::seq<int64_t>(0, type.getRank()))))
+      return emitOpError("needs row-major tiles without swizzle, found ") << type;
+  return success();
+}
 
 LogicalResult MmaOp::verify() {
   auto lhs = shapeAndElement(getLhs().getType()).first, rhs = shapeAndElement(getRhs().getType()).first,

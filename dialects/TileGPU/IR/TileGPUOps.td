@@ -68,6 +68,15 @@ def TileGPU_LocalLoadOp : TileGPU_Op<"local_load", [MemoryEffects<[MemRead<Share
   let hasVerifier = 1;
 }
 
+def TileGPU_LocalReshapeOp : TileGPU_Op<"local_reshape", [Pure]> {
+  let summary = "The same shared memory under another shape"
+                " of as many elements; both lie row-major and unswizzled";
+  let arguments = (ins TileGPU_SmemType:$source);
+  let results = (outs TileGPU_SmemType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def TileGPU_MmaOp : TileGPU_Op<"mma", [AllTypesMatch<["acc", "result"]>,
                                        MemoryEffects<[MemRead<SharedMemory>]>]> {
   let summary = "Matrix product of tiles added to a distributed accumulator";

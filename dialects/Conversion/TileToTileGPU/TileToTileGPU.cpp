@@ -1,0 +1,257 @@
+//===- TileToTileGPU.cpp - tile to tilegpu --------------------------------===//
+//
+// Says which GPU the module is for and how many warps run each kernel, and chooses the unit that
+// multiplies. All other ops mean the same in both dialects and stay.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Conversion/TileToTileGPU/TileToTileGPU.h"
+
+#include "dialects/Conversion/TileToTileGPU/NumWarps.h"
+#include "dialects/TileGPU/IR/GlobalAccess.h"
+#include "dialects/TileGPU/IR/TileGPUDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tilec;
+using namespace tilec::tilegpu;
+namespace json = llvm::json;
+
+namespace {
+//===----------------------------------------------------------------------===//
+// Target
+//===----------------------------------------------------------------------===//
+
+/// Strings, integers, booleans, arrays and objects of them; null for anything else.
+Attribute toAttribute(Builder &builder, const json::Value &value) {
+  if (std::optional<StringRef> text = value.getAsString())
+    return builder.getStringAttr(*text);
+  if (std::optional<bool> flag = value.getAsBoolean())
+    return builder.getBoolAttr(*flag);
+  if (std::optional<int64_t> number = value.getAsInteger())
+    return builder.getI64IntegerAttr(*number);
+  if (const json::Array *array = value.getAsArray()) {
+    SmallVector<Attribute> entries =
+        llvm::map_to_vector(*array, [&](const json::Value &entry) { return toAttribute(builder, entry); });
+    return llvm::is_contained(entries, Attribute()) ? Attribute() : builder.getArrayAttr(entries);
+  }
+  const json::Object *object = value.getAsObject();
+  if (!object)
+    return {};
+  SmallVector<NamedAttribute> entries;
+  for (const auto &[name, entry] : *object) {
+    Attribute attribute = toAttribute(builder, entry);
+    if (!attribute)
+      return {};
+    entries.push_back(builder.getNamedAttr(StringRef(name), attribute));
+  }
+  return builder.getDictionaryAttr(entries);
+}
+
+FailureOr<TargetAttr> parseTarget(ModuleOp module, StringRef text) {
+  llvm::Expected<json::Value> parsed = json::parse(text);
+  if (!parsed)
+    return module.emitError("target: ") << llvm::toString(parsed.takeError());
+  Builder builder(module.getContext());
+  auto properties = dyn_cast_or_null<DictionaryAttr>(toAttribute(builder, *parsed));
+  auto name = properties ? properties.getAs<StringAttr>("name") : StringAttr();
+  if (!name)
+    return module.emitError("target: expected an object with a name, of strings, integers, booleans, arrays and "
+                            "objects, found ")
+           << text;
+  return TargetAttr::get(module.getContext(), name.getValue(), properties);
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix products
+//===----------------------------------------------------------------------===//
+
+bool isFp8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); }
+
+/// The feature that multiplies these types on tensor cores; empty when none does.
+StringRef tensorCoreFeature(tile::MmaOp op) {
+  Type lhs = op.getLhs().getType().getElementType(), rhs = op.getRhs().getType().getElementType(),
+       acc = cast<RankedTensorType>(op.getType()).getElementType();
+  if (isFp8(lhs) && isFp8(rhs) && acc.isF32())
+    return "fp8_mma";
+  if (lhs != rhs)
+    return "";
+  if (lhs.isF16() && (acc.isF32() || acc.isF16()))
+    return "mma_f16";
+  if (lhs.isBF16() && acc.isF32())
+    return "mma_bf16";
+  if (lhs.isF32() && acc.isF32() && op.getAllowTf32())
+    return "mma_tf32";
+  return lhs.isInteger(8) && acc.isInteger(32) ? "mma_i8" : "";
+}
+
+/// The unit for this product: tensor cores where they take the types and the shape divides into fragments.
+MmaKind chooseKind(tile::MmaOp op, TargetAttr target) {
+  StringRef feature = tensorCoreFeature(op);
+  if (feature.empty() || !target.has(feature))
+    return MmaKind::fma;
+  constexpr int64_t kM = 16, kN = 8, kStepBits = 256; // m16n8 with 32 bytes of K
+  RankedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
+  bool divides = lhs.getDimSize(0) % kM == 0 && rhs.getDimSize(1) % kN == 0 &&
+                 lhs.getDimSize(1) * lhs.getElementTypeBitWidth() % kStepBits == 0;
+  return divides ? MmaKind::mma_sync : MmaKind::fma;
+}
+
+/// True when `value` is computed from the result of a product: its fragments are in registers already.
+bool comesFromProduct(Value value) {
+  llvm::SetVector<Operation *> slice;
+  auto follow = [&](Value operand) {
+    if (Operation *op = operand.getDefiningOp(); op && isa<RankedTensorType>(operand.getType()))
+      slice.insert(op);
+  };
+  follow(value);
+  for (size_t i = 0; i < slice.size(); ++i) {
+    if (isa<tile::MmaOp, MmaOp>(slice[i]))
+      return true;
+    llvm::for_each(slice[i]->getOperands(), follow);
+    for (Region &region : slice[i]->getRegions()) // a loop's or branch's results
+      for (Block &block : region)
+        llvm::for_each(block.getTerminator()->getOperands(), follow);
+  }
+  return false;
+}
+
+/// The contiguous dimension of a tile in the memory that it was loaded from, else the last one.
+int64_t contiguousDim(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  int64_t last = cast<RankedTensorType>(tile.getType()).getRank() - 1;
+  if (!op)
+    return last;
+  if (isa<tile::LoadOp>(op))
+    return GlobalAccess::of(op)->dim.value_or(last);
+  if (auto permute = dyn_cast<tile::PermuteOp>(op)) {
+    ArrayRef<int64_t> order = permute.getOrder();
+    return llvm::find(order, contiguousDim(permute.getSource())) - order.begin();
+  }
+  if (op->hasTrait<OpTrait::Elementwise>())
+    for (Value operand : op->getOperands())
+      if (isa<RankedTensorType>(operand.getType()))
+        return contiguousDim(operand);
+  return last;
+}
+
+/// Contiguous along `inner`, with the widest swizzle that its rows allow.
+SmemType smemType(RankedTensorType tile, int64_t inner) {
+  int64_t bytes = tile.getDimSize(inner) * llvm::divideCeil(tile.getElementTypeBitWidth(), 8), swizzle = 3;
+  while (swizzle > 0 && bytes % (16 << swizzle) != 0)
+    --swizzle;
+  SmallVector<int64_t> order{inner};
+  for (int64_t dim : rowMajor(tile.getRank()))
+    if (dim != inner)
+      order.push_back(dim);
+  return SmemType::get(tile.getContext(), tile.getShape(), tile.getElementType(),
+                       SharedAttr::get(tile.getContext(), order, swizzle));
+}
+
+class ProductRewriter {
+public:
+  ProductRewriter(tile::KernelOp kernel, TargetAttr target) : builder(kernel.getContext()), target(target) {}
+
+  void rewrite(tile::MmaOp op) {
+    MmaKind kind = chooseKind(op, target);
+    Value lhs = op.getLhs();
+    if (kind != MmaKind::mma_sync || !comesFromProduct(lhs))
+      lhs = inSharedMemory(op, lhs, innerDim(lhs, /*kDim=*/1, kind));
+    Value rhs = inSharedMemory(op, op.getRhs(), innerDim(op.getRhs(), /*kDim=*/0, kind));
+    builder.setInsertionPoint(op);
+    auto product = MmaOp::create(builder, op.getLoc(), op.getType(), lhs, rhs, op.getAcc(), kind, op.getAllowTf32(),
+                                 op.getLhsUnsigned(), op.getRhsUnsigned());
+    op.replaceAllUsesWith(product.getResult());
+    op.erase();
+  }
+
+private:
+  /// Contiguous as in global memory, where ldmatrix can transpose: 16-bit elements. Others need K contiguous.
+  static int64_t innerDim(Value tile, int64_t kDim, MmaKind kind) {
+    bool transposes = cast<RankedTensorType>(tile.getType()).getElementTypeBitWidth() == 16;
+    return kind == MmaKind::mma_sync && !transposes ? kDim : contiguousDim(tile);
+  }
+
+  /// A copy of `tile` in shared memory, contiguous along `inner`. A tile from outside the product's block is copied
+  /// where it is made, once; others just before the product, after all loads are on their way.
+  Value inSharedMemory(tile::MmaOp user, Value tile, int64_t inner) {
+    LocalAllocOp &known = copies[{tile, inner}];
+    if (known && known->getBlock()->findAncestorOpInBlock(*user))
+      return known;
+    Operation *source = tile.getDefiningOp();
+    if (source && source->getBlock() != user->getBlock())
+      builder.setInsertionPointAfter(source);
+    else
+      builder.setInsertionPoint(user);
+    auto type = cast<RankedTensorType>(tile.getType());
+    known = LocalAllocOp::create(builder, user.getLoc(), smemType(type, inner), tile);
+    return known;
+  }
+
+  OpBuilder builder;
+  TargetAttr target;
+  DenseMap<std::pair<Value, int64_t>, LocalAllocOp> copies;
+};
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+struct TileToTileGPU : PassWrapper<TileToTileGPU, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TileToTileGPU)
+  TileToTileGPU() = default;
+  TileToTileGPU(const TileToTileGPU &other) : PassWrapper(other) {}
+  StringRef getArgument() const final { return "tile-to-tilegpu"; }
+  StringRef getDescription() const final { return "attach the target, choose warps and the units that multiply"; }
+  void getDependentDialects(DialectRegistry &registry) const final { registry.insert<TileGPUDialect>(); }
+
+  void runOnOperation() final {
+    ModuleOp module = getOperation();
+    if (!target.empty()) {
+      FailureOr<TargetAttr> parsed = parseTarget(module, target);
+      if (failed(parsed))
+        return signalPassFailure();
+      module->setAttr(TileGPUDialect::kTarget, *parsed);
+    }
+    TargetAttr attribute = TargetAttr::of(module);
+    if (!attribute) {
+      module.emitError("the module names no target and the pass was given none");
+      return signalPassFailure();
+    }
+    for (auto kernel : module.getOps<tile::KernelOp>())
+      if (failed(convert(kernel, attribute)))
+        return signalPassFailure();
+  }
+
+  LogicalResult convert(tile::KernelOp kernel, TargetAttr attribute) {
+    auto hint = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps);
+    FailureOr<int64_t> warps = chooseNumWarps(kernel, numWarps ? numWarps : hint ? hint.getInt() : 0);
+    if (failed(warps))
+      return failure();
+    kernel->setAttr(TileGPUDialect::kNumWarps, Builder(&getContext()).getI64IntegerAttr(*warps));
+    SmallVector<tile::MmaOp> products;
+    kernel.walk([&](tile::MmaOp op) { products.push_back(op); });
+    ProductRewriter rewriter(kernel, attribute);
+    for (tile::MmaOp op : products)
+      rewriter.rewrite(op);
+    return success();
+  }
+
+  Option<std::string> target{*this, "target", llvm::cl::desc("the target's entry, as JSON; default: the module's")};
+  Option<int64_t> numWarps{*this, "num-warps", llvm::cl::desc("warps of a CTA; 0: from the tiles"), llvm::cl::init(0)};
+};
+} // namespace
+
+std::unique_ptr<Pass> tilec::createTileToTileGPUPass(const json::Value &target, int64_t numWarps) {
+  auto pass = std::make_unique<TileToTileGPU>();
+  if (target.kind() != json::Value::Null)
+    pass->target = llvm::formatv("{0}", target).str();
+  pass->numWarps = numWarps;
+  return pass;
+}
+
+void tilec::registerTileToTileGPUPass() { PassRegistration<TileToTileGPU>(); }

@@ -1,0 +1,16 @@
+//===- TileToTileGPU.h - tile to tilegpu ------------------------*- C++ -*-===//
+#ifndef TILEC_CONVERSION_TILETOTILEGPU_TILETOTILEGPU_H
+#define TILEC_CONVERSION_TILETOTILEGPU_TILETOTILEGPU_H
+
+#include "mlir/Pass/Pass.h"
+#include "llvm/Support/JSON.h"
+
+namespace tilec {
+
+/// `target` is an entry of `compiler/target.py`; null keeps the target the module has.
+std::unique_ptr<mlir::Pass> createTileToTileGPUPass(const llvm::json::Value &target, int64_t numWarps);
+void registerTileToTileGPUPass();
+
+} // namespace tilec
+
+#endif // TILEC_CONVERSION_TILETOTILEGPU_TILETOTILEGPU_H

@@ -1,0 +1,180 @@
+//===- AllocateShared.cpp - Places in shared memory -----------------------===//
+//
+// Each shared-memory tile and each op's scratch is live over an interval of the program's text; two
+// whose intervals are apart may have the same bytes. Sharing bytes inside a loop costs barriers every
+// turn, so it is done only where memory is short.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/TileGPU/IR/Scratch.h"
+#include "dialects/TileGPU/Transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+using namespace mlir;
+using namespace tilec;
+using namespace tilec::tilegpu;
+
+namespace {
+/// Rows of a swizzled tile start at whole passes over the banks.
+constexpr int64_t kTileAlignment = 128, kScratchAlignment = 16;
+/// Blocks that should have room on a multiprocessor at a time.
+constexpr int64_t kComfort = 2;
+constexpr StringLiteral kSharedLimit = "shared_per_block_bytes";
+
+/// From an op to the end of another's regions, in the numbers of OpOrder.
+struct Interval {
+  int64_t begin, end;
+  bool overlaps(const Interval &other) const { return begin <= other.end && other.begin <= end; }
+};
+
+/// Numbers ops in the order of the text; an op with regions spans what is in them.
+class OpOrder {
+public:
+  explicit OpOrder(Operation *root) { visit(root); }
+  Interval span(Operation *op) const { return spans.lookup(op); }
+
+private:
+  void visit(Operation *op) {
+    Interval span{next++, 0};
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Operation &inner : block)
+          visit(&inner);
+    span.end = next++;
+    spans[op] = span;
+  }
+
+  DenseMap<Operation *, Interval> spans;
+  int64_t next = 0;
+};
+
+struct Buffer {
+  Operation *op;
+  Interval live;
+  int64_t bytes, alignment, offset = 0;
+
+  Operation *loop() const { return op->getParentOfType<LoopLikeOpInterface>(); }
+};
+
+class Allocation {
+public:
+  explicit Allocation(tile::KernelOp kernel) : kernel(kernel), order(kernel) {}
+
+  LogicalResult run() {
+    if (failed(collect()))
+      return failure();
+    // Large ones first: they leave the fewest holes.
+    llvm::stable_sort(buffers, [](const Buffer &a, const Buffer &b) { return a.bytes > b.bytes; });
+    int64_t limit = sharedLimit(), total = placeAll(/*shareInLoops=*/false);
+    if (total > limit / kComfort)
+      total = placeAll(/*shareInLoops=*/true);
+    Builder builder(kernel.getContext());
+    for (const Buffer &buffer : buffers)
+      buffer.op->setAttr(TileGPUDialect::kSharedOffset, builder.getI64IntegerAttr(buffer.offset));
+    kernel->setAttr(TileGPUDialect::kSharedBytes, builder.getI64IntegerAttr(total));
+    return checkLimit(total, limit);
+  }
+
+private:
+  LogicalResult collect() {
+    WalkResult walked = kernel.walk([&](Operation *op) {
+      if (auto alloc = dyn_cast<LocalAllocOp>(op)) {
+        Interval live = order.span(op);
+        if (failed(extend(alloc.getResult(), alloc, live)))
+          return WalkResult::interrupt();
+        buffers.push_back({op, live, alloc.getType().getBytes(), kTileAlignment});
+      } else if (int64_t bytes = scratchBytes(op)) {
+        buffers.push_back({op, order.span(op), bytes, kScratchAlignment});
+      }
+      return WalkResult::advance();
+    });
+    return failure(walked.wasInterrupted());
+  }
+
+  /// Extends `live` to every use of `tile`, which views the memory of `alloc`.
+  LogicalResult extend(Value tile, LocalAllocOp alloc, Interval &live) {
+    for (Operation *user : tile.getUsers()) {
+      if (isa<RegionBranchOpInterface, RegionBranchTerminatorOpInterface>(user))
+        return user->emitOpError("carries a shared-memory tile, expected only distributed tiles and scalars");
+      live.end = std::max(live.end, order.span(lastRepeat(user, alloc->getBlock())).end);
+      for (Value result : user->getResults())
+        if (isa<SmemType>(result.getType()) && failed(extend(result, alloc, live)))
+          return failure();
+    }
+    return success();
+  }
+
+  /// The outermost loop around `user` inside `block`, or `user`: a tile read in a loop lives through its last turn.
+  static Operation *lastRepeat(Operation *user, Block *block) {
+    Operation *last = user;
+    for (Operation *op = user; op->getBlock() != block; op = op->getParentOp())
+      if (auto branch = dyn_cast<RegionBranchOpInterface>(op->getParentOp()); branch && branch.hasLoop())
+        last = branch;
+    return last;
+  }
+
+  /// Places all buffers and returns the bytes they take together.
+  int64_t placeAll(bool shareInLoops) {
+    int64_t total = 0;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      place(buffers[i], ArrayRef(buffers).take_front(i), shareInLoops);
+      total = std::max(total, buffers[i].offset + buffers[i].bytes);
+    }
+    return total;
+  }
+
+  /// The lowest place that no buffer live at the same time has.
+  static void place(Buffer &buffer, ArrayRef<Buffer> placed, bool shareInLoops) {
+    SmallVector<const Buffer *> live;
+    Operation *loop = buffer.loop();
+    for (const Buffer &other : placed)
+      if (buffer.live.overlaps(other.live) || (!shareInLoops && loop && other.loop() == loop))
+        live.push_back(&other);
+    llvm::sort(live, [](const Buffer *a, const Buffer *b) { return a->offset < b->offset; });
+    int64_t offset = 0;
+    for (const Buffer *other : live) {
+      if (offset + buffer.bytes <= other->offset)
+        break;
+      offset = std::max<int64_t>(offset, llvm::alignTo(other->offset + other->bytes, buffer.alignment));
+    }
+    buffer.offset = offset;
+  }
+
+  /// Bytes a block may have; without a target there is no limit.
+  int64_t sharedLimit() {
+    TargetAttr target = TargetAttr::of(kernel);
+    int64_t limit = target ? target.limit(kSharedLimit) : 0;
+    return limit ? limit : std::numeric_limits<int64_t>::max();
+  }
+
+  LogicalResult checkLimit(int64_t total, int64_t limit) {
+    if (total <= limit)
+      return success();
+    InFlightDiagnostic error = kernel.emitError("kernel needs ")
+                               << total << " bytes of shared memory, " << TargetAttr::of(kernel).getName() << " has "
+                               << limit << " a block: use smaller tiles";
+    for (const Buffer &buffer : ArrayRef(buffers).take_front(3))
+      error.attachNote(buffer.op->getLoc()) << buffer.bytes << " bytes are needed here";
+    return error;
+  }
+
+  tile::KernelOp kernel;
+  OpOrder order;
+  SmallVector<Buffer> buffers;
+};
+
+struct AllocateShared : PassWrapper<AllocateShared, OperationPass<tile::KernelOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AllocateShared)
+  StringRef getArgument() const final { return "tilegpu-allocate-shared"; }
+  StringRef getDescription() const final { return "place shared-memory tiles and scratch"; }
+
+  void runOnOperation() final {
+    if (failed(Allocation(getOperation()).run()))
+      signalPassFailure();
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> tilec::createAllocateSharedPass() { return std::make_unique<AllocateShared>(); }
