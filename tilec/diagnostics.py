@@ -88,6 +88,10 @@ class TraceError(TilecError):
     """The kernel's Python code does something that cannot be traced."""
 
 
+class ControlFlowError(TraceError):
+    """Python needs to know a value that only exists when the kernel runs."""
+
+
 class TypeMismatchError(TraceError):
     """Dtypes, shapes or ranks do not fit together."""
 
@@ -125,6 +129,22 @@ class TilecWarning(UserWarning):
 
 class CacheWarning(TilecWarning):
     """The disk cache cannot be used; kernels are compiled without it."""
+
+
+# Authors know them by their public names, and see those in a traceback.
+for _exception in (
+    TilecError,
+    TraceError,
+    ControlFlowError,
+    TypeMismatchError,
+    LaunchError,
+    DriverError,
+    CompileError,
+    CompilerFault,
+    TilecWarning,
+    CacheWarning,
+):
+    _exception.__module__ = "tilec"
 
 
 def _display_path(path: str) -> str:

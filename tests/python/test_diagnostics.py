@@ -1,7 +1,11 @@
 """How errors look, to the letter."""
 
+import pickle
+
 import pytest
 
+import tilec
+from tilec import diagnostics
 from tilec.diagnostics import CompilerFault, Frame, Note, Span, TilecError
 
 
@@ -49,6 +53,22 @@ def test_render_unknown_column_no_caret(kernel_file):
 def test_render_missing_file_place_only():
     error = TilecError("bad", frames=[Frame(Span("<string>", 2, 3, 2, 4), "f")])
     assert error.render() == "error: bad\n  --> <string>:2:3, in f"
+
+
+def test_exceptions_one_family_under_public_names():
+    found = [
+        value
+        for value in vars(diagnostics).values()
+        if isinstance(value, type) and issubclass(value, (Exception, Warning))
+    ]
+    assert all(cls.__module__ == "tilec" and hasattr(tilec, cls.__name__) for cls in found)
+    errors = [cls for cls in found if not issubclass(cls, Warning)]
+    assert all(issubclass(cls, TilecError) for cls in errors)
+
+
+def test_exception_survives_pickling():
+    error = TilecError("bad", hint="good", frames=[Frame(Span("k.py", 1), "k")])
+    assert pickle.loads(pickle.dumps(error)).render() == error.render()
 
 
 def test_compiler_fault_names_reproducer():

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tilec.diagnostics import TypeMismatchError
+from tilec.diagnostics import ControlFlowError, TypeMismatchError
 from tilec.lang import dtypes
 from tilec.lang.dtypes import as_dtype
 from tilec.lang.elementwise import add, astype, multiply
@@ -20,7 +20,7 @@ from tilec.lang.operands import (
     is_sequence,
     unify,
 )
-from tilec.lang.values import ControlFlowError, Operand, Scalar, Tile, Traced
+from tilec.lang.values import Operand, Scalar, Tile, Traced
 
 
 def static_shape(what: str, shape: object) -> tuple[int, ...]:

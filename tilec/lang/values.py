@@ -8,16 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from tilec.diagnostics import Note, Span, TraceError
+from tilec.diagnostics import ControlFlowError, Note, Span, TraceError
 from tilec.lang.dtypes import DType, Kind
 from tilec.lang.emit import Handle
 
 INDEX = DType("index", "index", "index", Kind.SIGNED, 64, 0, 2**63 - 1, -(2**63))
 """The type of tile coordinates, extents and loop variables; authors see a weak integer."""
-
-
-class ControlFlowError(TraceError):
-    """Python needs to know a value that only exists when the kernel runs."""
 
 
 class Traced:

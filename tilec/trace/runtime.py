@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from tilec.diagnostics import TraceError
+from tilec.diagnostics import ControlFlowError, TraceError
 from tilec.lang.elementwise import bitwise, compare, maximum, minimum, select_op
 from tilec.lang.operands import describe
-from tilec.lang.values import INDEX, ControlFlowError, Scalar, Tile, Traced, Undefined
+from tilec.lang.values import INDEX, Scalar, Tile, Traced, Undefined
 from tilec.trace.branches import Branch, describe_return, truth
 from tilec.trace.loops import ForLoop, RuntimeRange, WhileLoop, none_of
 from tilec.trace.slots import UNSET, Unset

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import FunctionType, TracebackType
 from typing import Any
 
-from tilec.diagnostics import Frame, Span, TilecError, TraceError
+from tilec.diagnostics import ControlFlowError, Frame, Span, TilecError, TraceError
 from tilec.lang.emit import Emitter, Handle, emitting, endless_recursion, is_tracing
 from tilec.lang.source import (
     Position,
@@ -18,7 +18,7 @@ from tilec.lang.source import (
     is_internal,
     positions_of_traceback,
 )
-from tilec.lang.values import ControlFlowError, Scalar
+from tilec.lang.values import Scalar
 from tilec.lang.views import Partition, TensorView, View, ViewType
 from tilec.trace.functions import Converter, call_rewritten
 from tilec.trace.options import KernelOptions
