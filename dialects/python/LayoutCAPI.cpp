@@ -38,7 +38,7 @@ void give(const std::optional<Layout> &layout, MlirStringCallback result, void *
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (layout)
-    layout->attr(&context()).print(stream);
+    mlir::Attribute(layout->attr(&context())).print(stream);
   give(text, result, userData);
 }
 
