@@ -232,6 +232,9 @@ int initialize(PyObject *object, PyObject *args, PyObject *kwargs) {
           args, kwargs, "sO", const_cast<char **>(names), &name, &parameters))
     return -1;
   try {
+    // What the first launch will need is loaded when the kernel is defined.
+    for (const char *module : {"tilec.arrays.registry", "tilec.jit.constants"})
+      Ref::steal(PyImport_ImportModule(module));
     auto state = std::make_unique<LauncherState>();
     KernelSignature &signature = state->signature;
     signature.kernelName = name;
