@@ -2,6 +2,9 @@
 #include "dialects/Target/PTX.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -20,6 +23,24 @@ double timedMs(Work work) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Errors of LLVM become diagnostics on the module.
+struct Handler : llvm::DiagnosticHandler {
+  Handler(ModuleOp module, bool &failed) : module(module), failed(failed) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() != llvm::DS_Error)
+      return true;
+    std::string message;
+    llvm::raw_string_ostream stream(message);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    module.emitError(message);
+    failed = true;
+    return true;
+  }
+  ModuleOp module;
+  bool &failed;
+};
+
 const llvm::Target *nvptx(std::string &error) {
   static bool initialized = [] {
     LLVMInitializeNVPTXTargetInfo();
@@ -35,6 +56,10 @@ const llvm::Target *nvptx(std::string &error) {
 
 FailureOr<tilec::PTX> tilec::emitPTX(ModuleOp module, StringRef chip, unsigned ptxVersion, bool keepLLVMIR) {
   llvm::LLVMContext context;
+  // Without a handler of ours, an error of instruction selection ends the process.
+  bool failedInLLVM = false;
+  auto handler = std::make_unique<Handler>(module, failedInLLVM);
+  context.setDiagnosticHandler(std::move(handler));
   std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(module, context, "tilec");
   if (!llvmModule)
     return failure();
@@ -63,6 +88,8 @@ FailureOr<tilec::PTX> tilec::emitPTX(ModuleOp module, StringRef chip, unsigned p
   if (machine->addPassesToEmitFile(selection, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
     return module.emitError("NVPTX cannot emit assembly"), failure();
   result.selectMs = timedMs([&] { selection.run(*llvmModule); });
+  if (failedInLLVM)
+    return failure();
   result.text = text.str().str();
   return result;
 }

@@ -66,6 +66,12 @@ mlir::Value isLive(mlir::OpBuilder &builder, mlir::Location loc, const tilegpu::
 /// lane and warp bits. Null when no two threads hold the same.
 mlir::Value isOwner(mlir::OpBuilder &builder, mlir::Location loc, const tilegpu::Layout &layout, ThreadId thread);
 
+//===--- Facts gathered before the conversion ---------------------------------===//
+
+/// Records on every load and store below `root` which of its tile indices cannot be negative.
+void markNonNegativeIndices(mlir::Operation *root);
+bool isNonNegative(mlir::Operation *access, int64_t dim);
+
 //===--- Small builders --------------------------------------------------------===//
 
 mlir::Value constantI32(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);

@@ -7,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Conversion/TileGPUToNVVM/Lowering.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -19,34 +17,6 @@ using tilegpu::Layout;
 
 namespace {
 constexpr int64_t kMaxAccessBytes = 16;
-
-//===----------------------------------------------------------------------===//
-// Facts about indices
-//===----------------------------------------------------------------------===//
-
-/// A tile index that cannot be negative needs no lower bound.
-bool isNonNegative(Value value, int depth = 0) {
-  if (depth > 8)
-    return false;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return loop && argument == loop.getInductionVar() && isNonNegative(loop.getLowerBound(), depth + 1);
-  }
-  Operation *op = value.getDefiningOp();
-  IntegerAttr constant;
-  if (auto literal = dyn_cast<arith::ConstantOp>(op); literal && (constant = dyn_cast<IntegerAttr>(literal.getValue())))
-    return constant.getInt() >= 0;
-  auto operandsAre = [&] {
-    return llvm::all_of(op->getOperands(), [&](Value operand) { return isNonNegative(operand, depth + 1); });
-  };
-  if (isa<arith::AddIOp, arith::MulIOp, arith::DivUIOp, arith::DivSIOp, arith::RemUIOp, arith::RemSIOp,
-          arith::MinSIOp, arith::MinUIOp, arith::MaxUIOp, arith::IndexCastOp>(op))
-    return operandsAre();
-  if (isa<arith::MaxSIOp>(op))
-    return llvm::any_of(op->getOperands(), [&](Value operand) { return isNonNegative(operand, depth + 1); });
-  return isa<tile::IndexOp, tile::ProgramIdOp, tile::NumProgramsOp, tile::DimOp, tile::NumTilesOp,
-             arith::IndexCastUIOp>(op);
-}
 
 //===----------------------------------------------------------------------===//
 // One instruction
@@ -287,8 +257,8 @@ struct Load : OpConversionPattern<tile::LoadOp> {
     tile::ViewType type = op.getView().getType();
     SmallVector<int64_t> step(op.getStep() ? *op.getStep() : op.getType().getShape());
     SmallVector<TileAccess::Bounds> bounds;
-    for (Value index : op.getIndices())
-      bounds.push_back({/*lower=*/!isNonNegative(index), /*upper=*/true});
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      bounds.push_back({/*lower=*/!isNonNegative(op, dim), /*upper=*/true});
     TileAccess access(rewriter, loc, type, unpackView(rewriter, loc, type, adaptor.getView()), op.getType(),
                       firsts(adaptor.getIndices()), step, bounds);
 
@@ -325,8 +295,8 @@ struct Store : OpConversionPattern<tile::StoreOp> {
     } else {
       type = cast<tile::ViewType>(op.getDest().getType());
       llvm::append_range(indices, firsts(adaptor.getIndices()));
-      for (Value index : op.getIndices())
-        bounds.push_back({/*lower=*/!isNonNegative(index), /*upper=*/true});
+      for (int64_t dim = 0; dim < type.getRank(); ++dim)
+        bounds.push_back({/*lower=*/!isNonNegative(op, dim), /*upper=*/true});
     }
     TileAccess access(rewriter, loc, type, unpackView(rewriter, loc, type, adaptor.getDest()), tile, indices,
                       tile.getShape(), bounds);

@@ -22,6 +22,7 @@ struct ConvertTileGPUToNVVM : PassWrapper<ConvertTileGPUToNVVM, OperationPass<Mo
 
   void runOnOperation() final {
     MLIRContext &context = getContext();
+    lowering::markNonNegativeIndices(getOperation());
     lowering::TileTypeConverter types;
     RewritePatternSet patterns(&context);
     lowering::populateKernelPatterns(types, patterns);
