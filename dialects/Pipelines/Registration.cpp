@@ -34,6 +34,7 @@ void tilec::registerDialects(DialectRegistry &registry) {
 void tilec::registerPasses() {
   registerCanonicalizer();
   registerCSE();
+  registerLoopInvariantCodeMotion();
   registerInjectFaultPass();
   registerConvertTileGPUToNVVMPass();
   registerPass(createLowerToLLVMPass);

@@ -1,4 +1,4 @@
-//===- TileOps.cpp - Verifiers and folders of the tile dialect ------------===//
+//===- TileOps.cpp - Syntax and verifiers of the tile dialect -------------===//
 #include "dialects/Tile/IR/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -81,6 +81,14 @@ void KernelOp::print(OpAsmPrinter &printer) {
                                            getResAttrsAttrName());
 }
 
+/// Dumps call the arguments what the author called them.
+void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  if (!getArgNames() || region.empty() || getArgNames()->size() != region.front().getNumArguments())
+    return;
+  for (auto [argument, name] : llvm::zip_equal(region.getArguments(), getArgNames()->getAsRange<StringAttr>()))
+    setName(argument, name.getValue());
+}
+
 LogicalResult KernelOp::verify() {
   if (getFunctionType().getNumResults() != 0)
     return emitOpError("a kernel has no results, found ") << getFunctionType().getResults();
@@ -127,10 +135,6 @@ LogicalResult ViewCastOp::verify() {
   return success();
 }
 
-OpFoldResult ViewCastOp::fold(FoldAdaptor) {
-  return getView().getType() == getType() ? OpFoldResult(getView()) : OpFoldResult();
-}
-
 LogicalResult DimOp::verify() { return verifyDim(*this, getView().getType(), getDim()); }
 
 LogicalResult NumTilesOp::verify() { return verifyDim(*this, getView().getType(), getDim()); }
@@ -148,6 +152,9 @@ LogicalResult LoadOp::verify() {
     return emitOpError("tile must have the view's rank ") << rank << ", found " << getType().getRank();
   if (getStep() && static_cast<int64_t>(getStep()->size()) != rank)
     return emitOpError("step must have one entry a dimension: expected ") << rank << ", found " << getStep()->size();
+  for (int64_t step : getStep().value_or(ArrayRef<int64_t>()))
+    if (step < 1)
+      return emitOpError("steps must be positive, found ") << step;
   if (getPad() && failed(verifyElementType(*this, "pad", view.getElementType(), getPad().getType())))
     return failure();
   return verifyElementType(*this, "tile element type", view.getElementType(), getType().getElementType());
@@ -212,19 +219,6 @@ LogicalResult SplatOp::verify() {
   return verifyElementType(*this, "scalar", getType().getElementType(), getScalar().getType());
 }
 
-OpFoldResult SplatOp::fold(FoldAdaptor adaptor) {
-  if (!isa_and_nonnull<IntegerAttr, FloatAttr>(adaptor.getScalar()))
-    return {};
-  return SplatElementsAttr::get(getType(), adaptor.getScalar());
-}
-
-/// A splat constant stays one whatever its shape.
-static OpFoldResult foldSplat(Attribute source, RankedTensorType type) {
-  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(source))
-    return SplatElementsAttr::get(type, splat.getSplatValue<Attribute>());
-  return {};
-}
-
 LogicalResult BroadcastOp::verify() {
   RankedTensorType source = getSource().getType();
   if (source.getRank() != getType().getRank())
@@ -235,23 +229,11 @@ LogicalResult BroadcastOp::verify() {
   return success();
 }
 
-OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
-  if (getSource().getType() == getType())
-    return getSource();
-  return foldSplat(adaptor.getSource(), getType());
-}
-
 LogicalResult ReshapeOp::verify() {
   if (getSource().getType().getNumElements() != getType().getNumElements())
     return emitOpError("keeps the number of elements: expected ")
            << getSource().getType().getNumElements() << ", found " << getType().getNumElements();
   return success();
-}
-
-OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
-  if (getSource().getType() == getType())
-    return getSource();
-  return foldSplat(adaptor.getSource(), getType());
 }
 
 LogicalResult PermuteOp::verify() {
@@ -263,24 +245,10 @@ LogicalResult PermuteOp::verify() {
   return success();
 }
 
-OpFoldResult PermuteOp::fold(FoldAdaptor adaptor) {
-  if (llvm::equal(getOrder(), llvm::seq<int64_t>(0, getOrder().size())) && getSource().getType() == getType())
-    return getSource();
-  return foldSplat(adaptor.getSource(), getType());
-}
-
 LogicalResult ExtractOp::verify() {
   if (getSource().getType().getNumElements() != 1)
     return emitOpError("needs a tile of one element, found ") << getSource().getType();
   return verifyElementType(*this, "result", getSource().getType().getElementType(), getType());
-}
-
-OpFoldResult ExtractOp::fold(FoldAdaptor adaptor) {
-  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getSource()))
-    return splat.getSplatValue<Attribute>();
-  if (auto splat = getSource().getDefiningOp<SplatOp>())
-    return splat.getScalar();
-  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -296,6 +264,10 @@ LogicalResult MmaOp::verify() {
     return emitOpError("operands disagree on K: lhs has ") << lhs[1] << ", rhs has " << rhs[0];
   if (acc[0] != lhs[0] || acc[1] != rhs[1])
     return emitOpError("accumulator must be ") << lhs[0] << "x" << rhs[1] << ", found " << acc[0] << "x" << acc[1];
+  auto isFloat = [](Value tile) { return isa<FloatType>(tileType(tile).getElementType()); };
+  if (isFloat(getLhs()) != isFloat(getAcc()) || isFloat(getRhs()) != isFloat(getAcc()))
+    return emitOpError("operands and accumulator must be all floats or all integers, found ")
+           << getLhs().getType() << ", " << getRhs().getType() << " and " << getAcc().getType();
   return success();
 }
 
@@ -331,5 +303,16 @@ LogicalResult ReduceOp::verifyRegions() {
       return emitOpError("combiner argument ") << i << " must have its operand's element type";
   if (block.getTerminator()->getNumOperands() != getSources().size())
     return emitOpError("combiner yields one value an operand");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Debugging and facts
+//===----------------------------------------------------------------------===//
+
+LogicalResult PrintOp::verify() {
+  size_t places = getFormat().count("{}");
+  if (places != getValues().size())
+    return emitOpError("format has ") << places << " places for " << getValues().size() << " values";
   return success();
 }
