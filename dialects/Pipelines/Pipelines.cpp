@@ -2,6 +2,7 @@
 #include "dialects/Pipelines/Pipelines.h"
 
 #include "dialects/Conversion/TileGPUToNVVM/TileGPUToNVVM.h"
+#include "dialects/TileGPU/Transforms/Math/ExpandMath.h"
 
 #include "mlir/Transforms/Passes.h"
 
@@ -16,6 +17,7 @@ void tilec::buildTileGPUPipeline(OpPassManager &pm, const CodegenOptions &option
 
 void tilec::buildLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createConvertTileGPUToNVVMPass());
+  pm.addPass(createExpandMathPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLowerToLLVMPass());
 }

@@ -4,6 +4,7 @@
 #include "dialects/Conversion/TileGPUToNVVM/TileGPUToNVVM.h"
 #include "dialects/Tile/IR/TileDialect.h"
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
+#include "dialects/TileGPU/Transforms/Math/ExpandMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -37,6 +38,7 @@ void tilec::registerPasses() {
   registerLoopInvariantCodeMotion();
   registerInjectFaultPass();
   registerConvertTileGPUToNVVMPass();
+  registerExpandMathPass();
   registerPass(createLowerToLLVMPass);
   PassPipelineRegistration<>("tilec-tile", "simplify a traced module", buildTilePipeline);
   PassPipelineRegistration<>("tilec-llvm", "tilegpu to the LLVM dialect", buildLLVMPipeline);
