@@ -1,7 +1,8 @@
 //===- TileCanonicalization.cpp - Folders and canonical forms -------------===//
 //
-// What holds under every meaning of an op: constants, no-ops, chains of one op that are one op,
-// and questions about a derived view answered by the view it comes from.
+// What holds under every meaning of an op: constants, no-ops, chains of one op
+// that are one op, and questions about a derived view answered by the view it
+// comes from.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/IR/TileDialect.h"
@@ -22,7 +23,8 @@ SmallVector<int64_t> composed(ArrayRef<int64_t> inner, ArrayRef<int64_t> outer) 
 
 bool isIdentity(ArrayRef<int64_t> order) { return llvm::equal(order, llvm::seq<int64_t>(0, order.size())); }
 
-/// A tile with a layout already has its place; chains of shape ops are simplified before that.
+/// A tile with a layout already has its place; chains of shape ops are
+/// simplified before that.
 bool hasLayout(Value tile) { return static_cast<bool>(cast<RankedTensorType>(tile.getType()).getEncoding()); }
 
 /// A splat constant stays one whatever its shape.
@@ -33,8 +35,7 @@ OpFoldResult foldSplat(Attribute source, RankedTensorType type) {
 }
 
 /// A splat of a run-time scalar stays one whatever its shape.
-template <typename Op>
-LogicalResult reshapeSplat(Op op, PatternRewriter &rewriter) {
+template <typename Op> LogicalResult reshapeSplat(Op op, PatternRewriter &rewriter) {
   auto splat = op.getSource().template getDefiningOp<SplatOp>();
   if (!splat)
     return failure();
@@ -46,7 +47,8 @@ LogicalResult reshapeSplat(Op op, PatternRewriter &rewriter) {
 // Views
 //===----------------------------------------------------------------------===//
 
-/// The view or partition that `view` is derived from, and which of its dimensions is `dim`.
+/// The view or partition that `view` is derived from, and which of its
+/// dimensions is `dim`.
 std::pair<Value, int64_t> originOf(Value view, int64_t dim) {
   while (Operation *op = view.getDefiningOp()) {
     if (auto permute = dyn_cast<PermuteViewOp>(op)) {
@@ -69,9 +71,9 @@ int64_t staticExtent(Type type, int64_t dim) {
   return (partition ? partition.getView() : cast<ViewType>(type)).getShape()[dim];
 }
 
-/// Makes an op ask the view that its own is derived from. True if that changed it.
-template <typename Op>
-bool askOrigin(Op op) {
+/// Makes an op ask the view that its own is derived from. True if that changed
+/// it.
+template <typename Op> bool askOrigin(Op op) {
   auto [view, dim] = originOf(op.getView(), op.getDim());
   if (view == op.getView())
     return false;
@@ -81,8 +83,7 @@ bool askOrigin(Op op) {
 }
 
 /// Weaker facts than are known serve no access.
-template <typename Op>
-LogicalResult accessUncastView(Op op, OpOperand &view, PatternRewriter &rewriter) {
+template <typename Op> LogicalResult accessUncastView(Op op, OpOperand &view, PatternRewriter &rewriter) {
   auto cast = view.get().getDefiningOp<ViewCastOp>();
   if (!cast)
     return failure();
@@ -90,10 +91,9 @@ LogicalResult accessUncastView(Op op, OpOperand &view, PatternRewriter &rewriter
   return success();
 }
 
-/// Zero is what an access without this operand reads outside the array; -0.0 is not.
-bool isDefaultPad(Value pad) {
-  return pad && (matchPattern(pad, m_Zero()) || matchPattern(pad, m_PosZeroFloat()));
-}
+/// Zero is what an access without this operand reads outside the array; -0.0 is
+/// not.
+bool isDefaultPad(Value pad) { return pad && (matchPattern(pad, m_Zero()) || matchPattern(pad, m_PosZeroFloat())); }
 
 /// Whether a condition, scalar or tile, is known to hold everywhere.
 bool isKnownTrue(Value condition) {

@@ -34,7 +34,6 @@ void TileDialect::initialize() {
 }
 
 /// Folders return splat constants; arith materializes them.
-Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
-                                            Location loc) {
+Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
   return arith::ConstantOp::materialize(builder, value, type, loc);
 }

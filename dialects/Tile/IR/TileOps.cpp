@@ -42,8 +42,7 @@ LogicalResult verifyDim(Operation *op, Type view, int64_t dim) {
   return success();
 }
 
-template <typename T>
-SmallVector<T> permuted(ArrayRef<T> values, ArrayRef<int64_t> order) {
+template <typename T> SmallVector<T> permuted(ArrayRef<T> values, ArrayRef<int64_t> order) {
   return llvm::map_to_vector(order, [&](int64_t dim) { return values[dim]; });
 }
 
@@ -54,8 +53,7 @@ LogicalResult verifyElementType(Operation *op, StringRef what, Type expected, Ty
 }
 
 /// Reads of anything but a `read` view are ordered with writes.
-void addReadEffect(OpOperand &view,
-                   SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+void addReadEffect(OpOperand &view, SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   if (!cast<ViewType>(view.get().getType()).isReadOnly())
     effects.emplace_back(MemoryEffects::Read::get(), &view, SideEffects::DefaultResource::get());
 }
@@ -67,18 +65,16 @@ void addReadEffect(OpOperand &view,
 
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
-                      function_interface_impl::VariadicFlag, std::string &) {
-    return builder.getFunctionType(inputs, results);
-  };
-  return function_interface_impl::parseFunctionOp(
-      parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
-      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+                      function_interface_impl::VariadicFlag,
+                      std::string &) { return builder.getFunctionType(inputs, results); };
+  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
+                                                  getFunctionTypeAttrName(result.name), buildType,
+                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
 }
 
 void KernelOp::print(OpAsmPrinter &printer) {
-  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false,
-                                           getFunctionTypeAttrName(), getArgAttrsAttrName(),
-                                           getResAttrsAttrName());
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+                                           getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
 /// Dumps call the arguments what the author called them.
@@ -120,12 +116,10 @@ LogicalResult PermuteViewOp::verify() {
   ViewType source = getView().getType();
   if (failed(verifyOrder(*this, getOrder(), source.getRank())))
     return failure();
-  auto expected =
-      ViewType::get(getContext(), permuted(source.getShape(), getOrder()), source.getElementType(),
-                    permuted(source.getStrides(), getOrder()),
-                    permuted(source.getDivisible(), getOrder()),
-                    permuted(source.getStrideAlign(), getOrder()), source.getAlign(),
-                    source.getIndexBits(), source.getAccess());
+  auto expected = ViewType::get(getContext(), permuted(source.getShape(), getOrder()), source.getElementType(),
+                                permuted(source.getStrides(), getOrder()), permuted(source.getDivisible(), getOrder()),
+                                permuted(source.getStrideAlign(), getOrder()), source.getAlign(), source.getIndexBits(),
+                                source.getAccess());
   return verifyElementType(*this, "result", expected, getType());
 }
 
@@ -169,13 +163,16 @@ LogicalResult StoreOp::verify() {
   ViewType view = viewOf(getDest().getType());
   if (auto partition = dyn_cast<PartitionType>(getDest().getType())) {
     if (!getIndices().empty())
-      return emitOpError("a partition's tile has its own place: expected no indices, found ") << getIndices().size();
+      return emitOpError("a partition's tile has its own place: expected no "
+                         "indices, found ")
+             << getIndices().size();
     if (tile.getShape() != partition.getTileShape())
-      return emitOpError("tile must have the partition's shape [") << partition.getTileShape() << "], found ["
-             << tile.getShape() << "]";
+      return emitOpError("tile must have the partition's shape [")
+             << partition.getTileShape() << "], found [" << tile.getShape() << "]";
   } else {
     if (view.getAccess() != Access::unchecked)
-      return emitOpError("needs a partition or an unchecked view, found a view with access ")
+      return emitOpError("needs a partition or an unchecked view, found a view "
+                         "with access ")
              << stringifyAccess(view.getAccess());
     if (static_cast<int64_t>(getIndices().size()) != view.getRank() || tile.getRank() != view.getRank())
       return emitOpError("needs a tile and indices of the view's rank ") << view.getRank();
@@ -190,7 +187,8 @@ void StoreOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffec
 LogicalResult GatherOp::verify() {
   ViewType view = getView().getType();
   if (static_cast<int64_t>(getIndices().size()) != view.getRank())
-    return emitOpError("needs one index tile a dimension: expected ") << view.getRank() << ", found " << getIndices().size();
+    return emitOpError("needs one index tile a dimension: expected ")
+           << view.getRank() << ", found " << getIndices().size();
   for (Value index : getIndices())
     if (tileType(index).getShape() != getType().getShape())
       return emitOpError("index tiles must have the result's shape");
@@ -266,7 +264,8 @@ LogicalResult MmaOp::verify() {
     return emitOpError("accumulator must be ") << lhs[0] << "x" << rhs[1] << ", found " << acc[0] << "x" << acc[1];
   auto isFloat = [](Value tile) { return isa<FloatType>(tileType(tile).getElementType()); };
   if (isFloat(getLhs()) != isFloat(getAcc()) || isFloat(getRhs()) != isFloat(getAcc()))
-    return emitOpError("operands and accumulator must be all floats or all integers, found ")
+    return emitOpError("operands and accumulator must be all floats or all "
+                       "integers, found ")
            << getLhs().getType() << ", " << getRhs().getType() << " and " << getAcc().getType();
   return success();
 }
@@ -288,7 +287,9 @@ LogicalResult ReduceOp::verify() {
     Type element = tileType(source).getElementType();
     auto typed = dyn_cast<TypedAttr>(identity);
     if (!typed || typed.getType() != element || tileType(output).getElementType() != element)
-      return emitOpError("operand, identity and result must have one element type, expected ") << element;
+      return emitOpError("operand, identity and result must have one element "
+                         "type, expected ")
+             << element;
   }
   return success();
 }
@@ -303,6 +304,9 @@ LogicalResult ReduceOp::verifyRegions() {
       return emitOpError("combiner argument ") << i << " must have its operand's element type";
   if (block.getTerminator()->getNumOperands() != getSources().size())
     return emitOpError("combiner yields one value an operand");
+  for (auto [source, value] : llvm::zip_equal(getSources(), block.getTerminator()->getOperands()))
+    if (failed(verifyElementType(*this, "yielded value", tileType(source).getElementType(), value.getType())))
+      return failure();
   return success();
 }
 
