@@ -5,6 +5,7 @@
 #include "dialects/Conversion/TileToTileGPU/TileToTileGPU.h"
 #include "dialects/Tile/IR/TileDialect.h"
 #include "dialects/TileGPU/Transforms/Passes.h"
+#include "dialects/TileGPU/Transforms/Math/ExpandMath.h"
 
 #include "mlir/Transforms/Passes.h"
 
@@ -28,6 +29,7 @@ void tilec::buildTileGPUPipeline(OpPassManager &pm, const CodegenOptions &option
 
 void tilec::buildLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createConvertTileGPUToNVVMPass());
+  pm.addPass(createExpandMathPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLowerToLLVMPass());
 }

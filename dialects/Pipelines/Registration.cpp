@@ -6,6 +6,7 @@
 #include "dialects/Tile/IR/TileDialect.h"
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
 #include "dialects/TileGPU/Transforms/Passes.h"
+#include "dialects/TileGPU/Transforms/Math/ExpandMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -36,10 +37,12 @@ void tilec::registerDialects(DialectRegistry &registry) {
 void tilec::registerPasses() {
   registerCanonicalizer();
   registerCSE();
+  registerLoopInvariantCodeMotion();
   registerInjectFaultPass();
   registerTileToTileGPUPass();
   registerTileGPUPasses();
   registerConvertTileGPUToNVVMPass();
+  registerExpandMathPass();
   registerPass(createLowerToLLVMPass);
   PassPipelineRegistration<>("tilec-tile", "simplify a traced module", buildTilePipeline);
   PassPipelineRegistration<>("tilec-tilegpu", "tile to tilegpu for the target that the module names",

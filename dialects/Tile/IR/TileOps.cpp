@@ -1,4 +1,4 @@
-//===- TileOps.cpp - Verifiers and folders of the tile dialect ------------===//
+//===- TileOps.cpp - Syntax and verifiers of the tile dialect -------------===//
 #include "dialects/Tile/IR/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -42,8 +42,7 @@ LogicalResult verifyDim(Operation *op, Type view, int64_t dim) {
   return success();
 }
 
-template <typename T>
-SmallVector<T> permuted(ArrayRef<T> values, ArrayRef<int64_t> order) {
+template <typename T> SmallVector<T> permuted(ArrayRef<T> values, ArrayRef<int64_t> order) {
   return llvm::map_to_vector(order, [&](int64_t dim) { return values[dim]; });
 }
 
@@ -54,8 +53,7 @@ LogicalResult verifyElementType(Operation *op, StringRef what, Type expected, Ty
 }
 
 /// Reads of anything but a `read` view are ordered with writes.
-void addReadEffect(OpOperand &view,
-                   SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+void addReadEffect(OpOperand &view, SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   if (!cast<ViewType>(view.get().getType()).isReadOnly())
     effects.emplace_back(MemoryEffects::Read::get(), &view, SideEffects::DefaultResource::get());
 }
@@ -67,18 +65,24 @@ void addReadEffect(OpOperand &view,
 
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
-                      function_interface_impl::VariadicFlag, std::string &) {
-    return builder.getFunctionType(inputs, results);
-  };
-  return function_interface_impl::parseFunctionOp(
-      parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
-      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+                      function_interface_impl::VariadicFlag,
+                      std::string &) { return builder.getFunctionType(inputs, results); };
+  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
+                                                  getFunctionTypeAttrName(result.name), buildType,
+                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
 }
 
 void KernelOp::print(OpAsmPrinter &printer) {
-  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false,
-                                           getFunctionTypeAttrName(), getArgAttrsAttrName(),
-                                           getResAttrsAttrName());
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+                                           getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+/// Dumps call the arguments what the author called them.
+void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  if (!getArgNames() || region.empty() || getArgNames()->size() != region.front().getNumArguments())
+    return;
+  for (auto [argument, name] : llvm::zip_equal(region.getArguments(), getArgNames()->getAsRange<StringAttr>()))
+    setName(argument, name.getValue());
 }
 
 LogicalResult KernelOp::verify() {
@@ -112,12 +116,10 @@ LogicalResult PermuteViewOp::verify() {
   ViewType source = getView().getType();
   if (failed(verifyOrder(*this, getOrder(), source.getRank())))
     return failure();
-  auto expected =
-      ViewType::get(getContext(), permuted(source.getShape(), getOrder()), source.getElementType(),
-                    permuted(source.getStrides(), getOrder()),
-                    permuted(source.getDivisible(), getOrder()),
-                    permuted(source.getStrideAlign(), getOrder()), source.getAlign(),
-                    source.getIndexBits(), source.getAccess());
+  auto expected = ViewType::get(getContext(), permuted(source.getShape(), getOrder()), source.getElementType(),
+                                permuted(source.getStrides(), getOrder()), permuted(source.getDivisible(), getOrder()),
+                                permuted(source.getStrideAlign(), getOrder()), source.getAlign(), source.getIndexBits(),
+                                source.getAccess());
   return verifyElementType(*this, "result", expected, getType());
 }
 
@@ -125,10 +127,6 @@ LogicalResult ViewCastOp::verify() {
   if (!getView().getType().impliesFactsOf(getType()))
     return emitOpError("result must promise no more than ") << getView().getType() << ", found " << getType();
   return success();
-}
-
-OpFoldResult ViewCastOp::fold(FoldAdaptor) {
-  return getView().getType() == getType() ? OpFoldResult(getView()) : OpFoldResult();
 }
 
 LogicalResult DimOp::verify() { return verifyDim(*this, getView().getType(), getDim()); }
@@ -148,6 +146,9 @@ LogicalResult LoadOp::verify() {
     return emitOpError("tile must have the view's rank ") << rank << ", found " << getType().getRank();
   if (getStep() && static_cast<int64_t>(getStep()->size()) != rank)
     return emitOpError("step must have one entry a dimension: expected ") << rank << ", found " << getStep()->size();
+  for (int64_t step : getStep().value_or(ArrayRef<int64_t>()))
+    if (step < 1)
+      return emitOpError("steps must be positive, found ") << step;
   if (getPad() && failed(verifyElementType(*this, "pad", view.getElementType(), getPad().getType())))
     return failure();
   return verifyElementType(*this, "tile element type", view.getElementType(), getType().getElementType());
@@ -162,13 +163,16 @@ LogicalResult StoreOp::verify() {
   ViewType view = viewOf(getDest().getType());
   if (auto partition = dyn_cast<PartitionType>(getDest().getType())) {
     if (!getIndices().empty())
-      return emitOpError("a partition's tile has its own place: expected no indices, found ") << getIndices().size();
+      return emitOpError("a partition's tile has its own place: expected no "
+                         "indices, found ")
+             << getIndices().size();
     if (tile.getShape() != partition.getTileShape())
-      return emitOpError("tile must have the partition's shape [") << partition.getTileShape() << "], found ["
-             << tile.getShape() << "]";
+      return emitOpError("tile must have the partition's shape [")
+             << partition.getTileShape() << "], found [" << tile.getShape() << "]";
   } else {
     if (view.getAccess() != Access::unchecked)
-      return emitOpError("needs a partition or an unchecked view, found a view with access ")
+      return emitOpError("needs a partition or an unchecked view, found a view "
+                         "with access ")
              << stringifyAccess(view.getAccess());
     if (static_cast<int64_t>(getIndices().size()) != view.getRank() || tile.getRank() != view.getRank())
       return emitOpError("needs a tile and indices of the view's rank ") << view.getRank();
@@ -183,7 +187,8 @@ void StoreOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffec
 LogicalResult GatherOp::verify() {
   ViewType view = getView().getType();
   if (static_cast<int64_t>(getIndices().size()) != view.getRank())
-    return emitOpError("needs one index tile a dimension: expected ") << view.getRank() << ", found " << getIndices().size();
+    return emitOpError("needs one index tile a dimension: expected ")
+           << view.getRank() << ", found " << getIndices().size();
   for (Value index : getIndices())
     if (tileType(index).getShape() != getType().getShape())
       return emitOpError("index tiles must have the result's shape");
@@ -212,19 +217,6 @@ LogicalResult SplatOp::verify() {
   return verifyElementType(*this, "scalar", getType().getElementType(), getScalar().getType());
 }
 
-OpFoldResult SplatOp::fold(FoldAdaptor adaptor) {
-  if (!isa_and_nonnull<IntegerAttr, FloatAttr>(adaptor.getScalar()))
-    return {};
-  return SplatElementsAttr::get(getType(), adaptor.getScalar());
-}
-
-/// A splat constant stays one whatever its shape.
-static OpFoldResult foldSplat(Attribute source, RankedTensorType type) {
-  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(source))
-    return SplatElementsAttr::get(type, splat.getSplatValue<Attribute>());
-  return {};
-}
-
 LogicalResult BroadcastOp::verify() {
   RankedTensorType source = getSource().getType();
   if (source.getRank() != getType().getRank())
@@ -235,23 +227,11 @@ LogicalResult BroadcastOp::verify() {
   return success();
 }
 
-OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
-  if (getSource().getType() == getType())
-    return getSource();
-  return foldSplat(adaptor.getSource(), getType());
-}
-
 LogicalResult ReshapeOp::verify() {
   if (getSource().getType().getNumElements() != getType().getNumElements())
     return emitOpError("keeps the number of elements: expected ")
            << getSource().getType().getNumElements() << ", found " << getType().getNumElements();
   return success();
-}
-
-OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
-  if (getSource().getType() == getType())
-    return getSource();
-  return foldSplat(adaptor.getSource(), getType());
 }
 
 LogicalResult PermuteOp::verify() {
@@ -263,24 +243,10 @@ LogicalResult PermuteOp::verify() {
   return success();
 }
 
-OpFoldResult PermuteOp::fold(FoldAdaptor adaptor) {
-  if (llvm::equal(getOrder(), llvm::seq<int64_t>(0, getOrder().size())) && getSource().getType() == getType())
-    return getSource();
-  return foldSplat(adaptor.getSource(), getType());
-}
-
 LogicalResult ExtractOp::verify() {
   if (getSource().getType().getNumElements() != 1)
     return emitOpError("needs a tile of one element, found ") << getSource().getType();
   return verifyElementType(*this, "result", getSource().getType().getElementType(), getType());
-}
-
-OpFoldResult ExtractOp::fold(FoldAdaptor adaptor) {
-  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getSource()))
-    return splat.getSplatValue<Attribute>();
-  if (auto splat = getSource().getDefiningOp<SplatOp>())
-    return splat.getScalar();
-  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -296,6 +262,11 @@ LogicalResult MmaOp::verify() {
     return emitOpError("operands disagree on K: lhs has ") << lhs[1] << ", rhs has " << rhs[0];
   if (acc[0] != lhs[0] || acc[1] != rhs[1])
     return emitOpError("accumulator must be ") << lhs[0] << "x" << rhs[1] << ", found " << acc[0] << "x" << acc[1];
+  auto isFloat = [](Value tile) { return isa<FloatType>(tileType(tile).getElementType()); };
+  if (isFloat(getLhs()) != isFloat(getAcc()) || isFloat(getRhs()) != isFloat(getAcc()))
+    return emitOpError("operands and accumulator must be all floats or all "
+                       "integers, found ")
+           << getLhs().getType() << ", " << getRhs().getType() << " and " << getAcc().getType();
   return success();
 }
 
@@ -316,7 +287,9 @@ LogicalResult ReduceOp::verify() {
     Type element = tileType(source).getElementType();
     auto typed = dyn_cast<TypedAttr>(identity);
     if (!typed || typed.getType() != element || tileType(output).getElementType() != element)
-      return emitOpError("operand, identity and result must have one element type, expected ") << element;
+      return emitOpError("operand, identity and result must have one element "
+                         "type, expected ")
+             << element;
   }
   return success();
 }
@@ -331,5 +304,19 @@ LogicalResult ReduceOp::verifyRegions() {
       return emitOpError("combiner argument ") << i << " must have its operand's element type";
   if (block.getTerminator()->getNumOperands() != getSources().size())
     return emitOpError("combiner yields one value an operand");
+  for (auto [source, value] : llvm::zip_equal(getSources(), block.getTerminator()->getOperands()))
+    if (failed(verifyElementType(*this, "yielded value", tileType(source).getElementType(), value.getType())))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Debugging and facts
+//===----------------------------------------------------------------------===//
+
+LogicalResult PrintOp::verify() {
+  size_t places = getFormat().count("{}");
+  if (places != getValues().size())
+    return emitOpError("format has ") << places << " places for " << getValues().size() << " values";
   return success();
 }

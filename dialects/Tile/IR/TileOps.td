@@ -16,7 +16,9 @@ class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemo
 // Kernel
 //===----------------------------------------------------------------------===//
 
-def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, AffineScope]> {
+def Tile_KernelOp : Tile_Op<"kernel", [
+    IsolatedFromAbove, FunctionOpInterface, AffineScope,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "A program that computes one output tile";
   let description = [{
     The launch grid is the tile grid of the kernel's partitions; a kernel with
@@ -104,6 +106,7 @@ def Tile_PermuteViewOp : Tile_Op<"permute_view", [Pure]> {
   let results = (outs Tile_ViewType:$result);
   let assemblyFormat = "$view $order attr-dict `:` type($view) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Tile_ViewCastOp : Tile_Op<"view_cast", [Pure]> {
@@ -121,6 +124,7 @@ def Tile_DimOp : Tile_Op<"dim", [Pure]> {
   let results = (outs Index:$result);
   let assemblyFormat = "$view `,` $dim attr-dict `:` type($view)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Tile_NumTilesOp : Tile_Op<"num_tiles", [Pure]> {
@@ -130,13 +134,14 @@ def Tile_NumTilesOp : Tile_Op<"num_tiles", [Pure]> {
   let results = (outs Index:$result);
   let assemblyFormat = "$view `,` $dim `by` $tile attr-dict `:` type($view)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
-def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments,
+def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, AlwaysSpeculatable,
                                    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Read one tile of a view";
   let description = [{
@@ -145,7 +150,8 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments,
     the tile shape as the distance of neighbouring tiles (overlapping or gapped
     windows). Elements out of range in any direction read `pad` (default 0).
     The load has no effect on a `read` view, because the launch proves writable
-    arguments disjoint from it; on other views it reads memory.
+    arguments disjoint from it: it is shared and hoisted like arithmetic. On
+    other views it reads memory. It never faults, whatever the indices.
 
     Example:
 
@@ -161,6 +167,7 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments,
     `:` type($view) `->` type($result)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Tile_StoreOp : Tile_Op<"store", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
@@ -175,9 +182,10 @@ def Tile_StoreOp : Tile_Op<"store", [DeclareOpInterfaceMethods<MemoryEffectsOpIn
     $value `,` $dest (`[` $indices^ `]`)? attr-dict `:` type($value) `,` type($dest)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
-def Tile_GatherOp : Tile_Op<"gather", [AttrSizedOperandSegments,
+def Tile_GatherOp : Tile_Op<"gather", [AttrSizedOperandSegments, AlwaysSpeculatable,
                                        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Read single elements of a view";
   let description = [{
@@ -193,6 +201,7 @@ def Tile_GatherOp : Tile_Op<"gather", [AttrSizedOperandSegments,
     `:` type($view) `,` type($indices) `->` type($result)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -205,6 +214,7 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let results = (outs RankedTensorOf<[AnyInteger]>:$result);
   let assemblyFormat = "`axis` `=` $axis attr-dict `:` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
@@ -223,6 +233,7 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure, SameOperandsAndResultElementT
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Tile_ReshapeOp : Tile_Op<"reshape", [Pure, SameOperandsAndResultElementType]> {
@@ -232,6 +243,7 @@ def Tile_ReshapeOp : Tile_Op<"reshape", [Pure, SameOperandsAndResultElementType]
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Tile_PermuteOp : Tile_Op<"permute", [Pure, SameOperandsAndResultElementType]> {
@@ -241,6 +253,7 @@ def Tile_PermuteOp : Tile_Op<"permute", [Pure, SameOperandsAndResultElementType]
   let assemblyFormat = "$source $order attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Tile_ExtractOp : Tile_Op<"extract", [Pure]> {
@@ -297,6 +310,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, SingleBlock]> {
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let hasFolder = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -305,20 +319,24 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, SingleBlock]> {
 
 def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "Print scalars and tiles from every program";
+  let description = "Each `{}` in the format stands for one value.";
   let arguments = (ins StrAttr:$format, Variadic<AnyType>:$values);
   let assemblyFormat = "$format (`(` $values^ `)` `:` type($values))? attr-dict";
+  let hasVerifier = 1;
 }
 
 def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
   let summary = "Stop the program with a message unless every element holds";
   let arguments = (ins AnyTypeOf<[I1, RankedTensorOf<[I1]>]>:$condition, StrAttr:$message);
   let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
+  let hasCanonicalizeMethod = 1;
 }
 
 def Tile_AssumeOp : Tile_Op<"assume", [MemoryEffects<[MemWrite]>]> {
   let summary = "Promise the compiler that a scalar condition holds";
   let arguments = (ins I1:$condition);
   let assemblyFormat = "$condition attr-dict";
+  let hasCanonicalizeMethod = 1;
 }
 
 #endif // TILEC_TILE_OPS_TD

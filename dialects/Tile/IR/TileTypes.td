@@ -85,6 +85,7 @@ def Tile_PartitionType : Tile_Type<"Partition", "partition"> {
 
 def Tile_ViewOrPartition : AnyTypeOf<[Tile_ViewType, Tile_PartitionType], "tensor view or partition">;
 
-def Tile_AnyTile : RankedTensorOf<[AnyInteger, AnyFloat]>;
+def Tile_AnyTile : ConfinedType<RankedTensorOf<[AnyInteger, AnyFloat]>, [HasStaticShapePred],
+                                "tile of integers or floats (a ranked tensor of static shape)">;
 
 #endif // TILEC_TILE_TYPES_TD

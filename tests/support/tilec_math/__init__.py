@@ -1,0 +1,1 @@
+"""Elementary functions: inputs, references, and the emitted code run on NumPy arrays."""
