@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-
 from tilec._mlir._mlir_libs._tilec import layouts
 
 LANES = 32

@@ -322,6 +322,17 @@ struct LocalAlloc : OpConversionPattern<tilegpu::LocalAllocOp> {
   }
 };
 
+/// Row-major and unswizzled, the bytes are the same under both shapes.
+struct LocalReshape : OpConversionPattern<tilegpu::LocalReshapeOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(tilegpu::LocalReshapeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const final {
+    rewriter.replaceOp(op, adaptor.getSource());
+    return success();
+  }
+};
+
 struct LocalLoad : OpConversionPattern<tilegpu::LocalLoadOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -351,5 +362,6 @@ struct Barrier : OpConversionPattern<tilegpu::BarrierOp> {
 
 void tilec::lowering::populateSharedMemoryPatterns(
     const TileTypeConverter &types, Patterns &patterns) {
-  patterns.add<LocalAlloc, LocalLoad, Barrier>(types, patterns.getContext());
+  patterns.add<LocalAlloc, LocalReshape, LocalLoad, Barrier>(
+      types, patterns.getContext());
 }

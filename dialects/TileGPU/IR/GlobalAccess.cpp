@@ -73,16 +73,17 @@ Layout GlobalAccess::layout(int64_t numWarps) const {
 int64_t GlobalAccess::cost(const Layout &layout) const {
   if (!dim)
     return layout.numRegisters();
-  const int64_t width = std::min(layout.contiguity(*dim), vector);
-  std::set<std::pair<Coords, int64_t>> sectors, elements; // other coordinates; place along the contiguous dimension
+  // Consecutive elements of a thread may take several accesses; the sectors they share are in the cache by then.
+  const int64_t run = layout.contiguity(*dim), width = std::min(run, vector);
+  std::set<std::pair<Coords, int64_t>> sectors, runs; // other coordinates; place along the contiguous dimension
   for (int64_t lane = 0; lane < kLanes; ++lane) {
     Coords row = layout.coords(0, lane, 0);
     int64_t first = std::exchange(row[*dim], 0);
-    elements.insert({row, first});
-    for (int64_t byte = first * elementBytes; byte < (first + width) * elementBytes; byte += elementBytes)
+    runs.insert({row, first});
+    for (int64_t byte = first * elementBytes; byte < (first + run) * elementBytes; byte += elementBytes)
       sectors.insert({row, byte / kSectorBytes});
   }
-  const int64_t useful = llvm::divideCeil(elements.size() * width * elementBytes, kSectorBytes);
+  const int64_t useful = llvm::divideCeil(runs.size() * run * elementBytes, kSectorBytes);
   const int64_t wasted = static_cast<int64_t>(sectors.size()) - useful;
-  return layout.numRegisters() / width * (1 + std::max<int64_t>(wasted, 0));
+  return layout.numRegisters() / run * (run / width + std::max<int64_t>(wasted, 0));
 }

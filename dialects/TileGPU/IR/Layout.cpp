@@ -301,17 +301,15 @@ std::optional<Axis> split(Axis &axis, int64_t size, int64_t inner) {
   }
   return taken;
 }
-} // namespace
-
-std::optional<Layout> Layout::reshaped(ArrayRef<int64_t> from, ArrayRef<int64_t> to) const {
-  SmallVector<Basis> bases(registers.begin(), registers.end());
-  bases.append(lanes.begin(), lanes.end());
-  bases.append(warps.begin(), warps.end());
+std::optional<Layout> reshapeAxes(const Layout &source, ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  SmallVector<Basis> bases(source.registers.begin(), source.registers.end());
+  bases.append(source.lanes.begin(), source.lanes.end());
+  bases.append(source.warps.begin(), source.warps.end());
   auto axisOf = [&](size_t dim) {
     Axis axis(bases.size());
     for (auto [bit, basis] : llvm::zip_equal(axis.bits, bases))
       bit = basis[dim];
-    axis.repeat = repeat[dim];
+    axis.repeat = source.repeat[dim];
     return axis;
   };
   // Neighbouring dimensions with equal products are merged into one and divided again.
@@ -354,15 +352,31 @@ std::optional<Layout> Layout::reshaped(ArrayRef<int64_t> from, ArrayRef<int64_t>
     return Basis(llvm::map_range(result, [&](const Axis &axis) { return axis.bits[bit]; }));
   };
   size_t next = 0;
-  for (size_t i = 0; i < registers.size(); ++i)
+  for (size_t i = 0; i < source.registers.size(); ++i)
     layout.registers.push_back(basis(next++));
-  for (size_t i = 0; i < lanes.size(); ++i)
+  for (size_t i = 0; i < source.lanes.size(); ++i)
     layout.lanes.push_back(basis(next++));
-  for (size_t i = 0; i < warps.size(); ++i)
+  for (size_t i = 0; i < source.warps.size(); ++i)
     layout.warps.push_back(basis(next++));
   for (const Axis &axis : result)
     layout.repeat.push_back(axis.repeat);
   return layout;
+}
+
+/// The same layout with innermost repeats written as bits of the atom: registers keep their numbers.
+Layout absorbRepeats(Layout layout) {
+  for (int64_t dim = layout.rank() - 1; dim >= 0 && llvm::isPowerOf2_64(layout.repeat[dim]); --dim)
+    while (layout.repeat[dim] > 1) {
+      layout.registers.push_back(unit(layout.rank(), dim, layout.atomExtent(dim)));
+      layout.repeat[dim] /= 2;
+    }
+  return layout;
+}
+} // namespace
+
+std::optional<Layout> Layout::reshaped(ArrayRef<int64_t> from, ArrayRef<int64_t> to) const {
+  std::optional<Layout> direct = reshapeAxes(*this, from, to);
+  return direct ? direct : reshapeAxes(absorbRepeats(*this), from, to);
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,7 +4,6 @@ import json
 import numpy as np
 import pytest
 from layout_spread import LANES, Spread
-
 from tilec._mlir._mlir_libs._tilec import layouts
 
 
@@ -49,7 +48,9 @@ def families(shape, warps):
 
 
 @pytest.mark.parametrize("warps", [1, 4])
-@pytest.mark.parametrize("shape", [(16,), (100,), (1185,), (64, 64), (16, 32), (12, 20), (3, 96), (4, 6, 8)])
+@pytest.mark.parametrize(
+    "shape", [(16,), (100,), (1185,), (64, 64), (16, 32), (12, 20), (3, 96), (4, 6, 8)]
+)
 def test_plans_inside_the_warp_move_every_element(shape, warps):
     kinds = set()
     for source, destination in itertools.product(list(families(shape, warps)), repeat=2):
@@ -119,7 +120,22 @@ GOLDEN = {
         2,
     ),
 }
-EXPECTED = {}
+EXPECTED = {
+    "accumulator to the next product's left operand": "registers",
+    "row sums of an accumulator to whole rows": (
+        "shared, store x1 0 conflicts, load x1 0 conflicts, 256 bytes"
+    ),
+    "vectors of 8 to vectors of 4 in one warp": "shuffle of 8 registers, 2 candidates",
+    "replicated to distributed": "shared, store x1 0 conflicts, load x1 0 conflicts, 256 bytes",
+    "accumulator to wide stores, bf16": (
+        "shared, store x2 0 conflicts, load x8 0 conflicts, 34816 bytes"
+    ),
+    "accumulator to wide stores, f32": (
+        "shared, store x2 0 conflicts, load x4 0 conflicts, 18432 bytes"
+    ),
+    "transposition, f32": "shared, store x1 1 conflicts, load x1 0 conflicts, 8320 bytes",
+    "transposition, bf16": "shared, store x1 1 conflicts, load x2 0 conflicts, 8448 bytes",
+}
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -136,7 +152,10 @@ def test_shared_trips_give_every_element_its_own_aligned_bytes(element_bytes):
         if found["kind"] != "shared":
             continue
         pitches = np.array(found["pitches"])
-        for layout, vector in ((source, found["store_vector"]), (destination, found["load_vector"])):
+        for layout, vector in (
+            (source, found["store_vector"]),
+            (destination, found["load_vector"]),
+        ):
             coords = Spread.of(layout).coords
             address = (coords * pitches).sum(axis=-1)
             assert address.max() + element_bytes <= found["bytes"]

@@ -3,7 +3,6 @@ import itertools
 import numpy as np
 import pytest
 from layout_spread import LANES, Spread, assert_covers_once
-
 from tilec._mlir._mlir_libs._tilec import layouts
 
 WARPS = (1, 2, 4, 8, 16)
@@ -33,7 +32,9 @@ def test_blocked_padding_is_less_than_one_round_of_the_threads(warps):
             assert covered == extent
 
 
-@pytest.mark.parametrize("shape", [(8, 1024), (3, 5), (64, 1), (1, 1185), (7, 96), (4, 6, 10), (2, 3, 64)])
+@pytest.mark.parametrize(
+    "shape", [(8, 1024), (3, 5), (64, 1), (1, 1185), (7, 96), (4, 6, 10), (2, 3, 64)]
+)
 @pytest.mark.parametrize("warps", WARPS)
 def test_blocked_many_dimensions_cover_every_element_once(shape, warps):
     for order in itertools.permutations(range(len(shape))):
@@ -51,7 +52,9 @@ def test_blocked_gives_whole_rows_to_a_warp_when_there_are_enough(warps):
 
 
 @pytest.mark.parametrize("warps", WARPS)
-@pytest.mark.parametrize("shape", [(64, 64), (128, 96), (1, 1), (8, 4), (33, 17), (5, 200), (200, 3)])
+@pytest.mark.parametrize(
+    "shape", [(64, 64), (128, 96), (1, 1), (8, 4), (33, 17), (5, 200), (200, 3)]
+)
 def test_outer_product_covers_every_element_once(shape, warps):
     assert_covers_once(layouts.outer_product(shape, warps), shape)
 
@@ -168,7 +171,8 @@ def test_reshaped_keeps_every_element_in_its_register(source, result, warps):
 
 
 @pytest.mark.parametrize(
-    ("source", "result"), [((8, 64), (512,)), ((512,), (8, 64)), ((64, 1), (64,)), ((4, 128), (8, 64))]
+    ("source", "result"),
+    [((8, 64), (512,)), ((512,), (8, 64)), ((64, 1), (64,)), ((4, 128), (8, 64))],
 )
 def test_reshaped_finds_layouts_of_powers_of_two(source, result):
     order = list(reversed(range(len(source))))
@@ -180,5 +184,5 @@ def test_reshaped_gives_up_where_elements_would_move():
 
 
 def test_layouts_refuse_other_text():
-    with pytest.raises(ValueError, match="not a #tilegpu.layout"):
+    with pytest.raises(ValueError, match=r"^not a #tilegpu\.layout$"):
         layouts.coords("17 : i64")
