@@ -170,7 +170,7 @@ def as_dtype(dtype: object) -> DType:
     'bf16'
     """
     if isinstance(dtype, DType):
-        return dtype
+        return BY_NAME.get(dtype.name, int64)  # coordinates and extents are 64-bit integers
     if not getattr(dtype, "isnative", True):
         raise TypeMismatchError(
             f"dtype {dtype} is not in native byte order",

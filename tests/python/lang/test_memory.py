@@ -160,6 +160,16 @@ def test_shape_and_num_tiles_are_run_time_values(tools):
     assert y[0] == 3932
 
 
+def test_extent_converted_to_its_own_dtype_is_int64(tools):
+    def kernel(y, x):
+        n = x.shape[0]
+        y.store(n.to(n.dtype) + tl.zeros((1,), n.dtype))
+
+    y = np.zeros(1, np.int64)
+    tools.run(kernel, tools.part(y, (1,)), np.zeros(9, np.float32))
+    assert y[0] == 9
+
+
 def test_nested_tuple_arguments(tools):
     def kernel(y, pair):
         (a, scale), b = pair
