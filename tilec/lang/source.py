@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from tilec.diagnostics import Frame, Span
 
-THUNK_PARAMETER = "__tilec_thunk"
+THUNK_PARAMETER = "__tilec_thunk__"
 """Name of the parameter by which a thunk of the control-flow rewriting is told."""
 
 _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")

@@ -3,7 +3,7 @@
 Every statement is turned into one that asks the tracer, which decides while tracing whether the
 condition is Python's (then the statement does what it always did) or the device's:
 
-    for T in ITER:                loop = __tilec.for_loop(0, ITER)
+    for T in ITER:                loop = __tilec__.for_loop(0, ITER)
         BODY                      while loop.advance((a, b)):
                                       (a, b) = loop.enter()
                                       T = loop.item()
@@ -15,7 +15,7 @@ where ``a`` and ``b`` are the variables that BODY assigns and ``0`` is the numbe
 :class:`Statement` that describes it. ``while`` and ``if`` look alike; ``and``, ``or``, ``not`` and
 ``x if c else y`` become calls whose operands are thunks; ``break``, ``continue`` and early
 ``return`` become flags, and what follows them is guarded; a function that is called becomes
-``__tilec.function(f)``, so that it is rewritten in turn.
+``__tilec__.function(f)``, so that it is rewritten in turn.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def _rewrite(function: FunctionType) -> Rewritten | Unchanged:
         node = rewrite(source.node, record)
     except TraceError as refusal:  # a helper that only computes constants may still do that
         return Unchanged(refusal.message, refusal)
-    new = compile_function(node, code, source.flags, (RUNTIME,))
+    new = compile_function(node, function, source.flags, (RUNTIME,))
     if new is None or RUNTIME not in new.co_freevars:
         return Unchanged(None)
     return Rewritten(new, record.statements)

@@ -1,4 +1,4 @@
-"""What rewritten functions call: the object that they know as ``__tilec``."""
+"""What rewritten functions call: the object that they know as ``__tilec__``."""
 
 from __future__ import annotations
 

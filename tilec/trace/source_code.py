@@ -10,7 +10,7 @@ import ast
 import copy
 import inspect
 import linecache
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType, FunctionType, ModuleType
@@ -113,9 +113,9 @@ def _has_assert(node: FunctionNode) -> bool:
 def _compiles_to(node: FunctionNode, function: FunctionType, flags: int) -> bool:
     code = function.__code__
     # The compiler treats attributes of names that the file imports in its own way.
-    guesses = {_imported_names(function), (), tuple(sorted(set(code.co_names)))}
-    for imported in guesses:
-        compiled = compile_function(node, code, flags, imported=imported)
+    guesses = (_imported_names(function), (), tuple(sorted(set(code.co_names))))
+    for imported in dict.fromkeys(guesses):
+        compiled = compile_function(node, function, flags, imported=imported)
         if compiled is not None and _same(compiled, code):
             return True
     return False
@@ -162,7 +162,7 @@ def _without_scope(text: str) -> str:
 
 def compile_function(
     node: FunctionNode,
-    like: CodeType,
+    like: FunctionType,
     flags: int,
     extra_free: tuple[str, ...] = (),
     imported: tuple[str, ...] = (),
@@ -171,7 +171,7 @@ def compile_function(
 
     Args:
         node: The function.
-        like: The code object whose name, file and free variables the new one gets.
+        like: The function whose name, file, class and free variables the new one gets.
         flags: ``__future__`` features.
         extra_free: More free variables.
         imported: Global names that the file imports.
@@ -179,7 +179,7 @@ def compile_function(
     Returns:
         The function's code object, or None if the tree is no valid function.
     """
-    free = (*like.co_freevars, *extra_free)
+    code = like.__code__
     inner: ast.stmt
     if isinstance(node, ast.Lambda):
         inner = ast.copy_location(ast.Expr(node), node)
@@ -188,13 +188,21 @@ def compile_function(
         inner.args = _without_defaults(node.args)
         inner.decorator_list = []
         inner.returns = None
-    outer = ast.parse(f"def __tilec_outer({', '.join(free)}): pass")
+    path = ["__tilec_outer", code.co_name]
+    scope = like.__qualname__.split(".")[-2:-1]
+    if scope and scope != ["<locals>"] and isinstance(node, ast.FunctionDef):
+        # A method: the names of private attributes hold that of the class.
+        inner = ast.ClassDef(name=scope[0], bases=[], keywords=[], body=[inner], decorator_list=[])
+        inner.type_params = []  # type: ignore[attr-defined]
+        path.insert(1, scope[0])
+    free = ", ".join((*code.co_freevars, *extra_free))
+    outer = ast.parse(f"def __tilec_outer({free}): pass")
     outer.body[0].body = [inner]  # type: ignore[attr-defined]
     if imported:
         outer.body.append(ast.Import([ast.alias(name) for name in imported]))
     ast.fix_missing_locations(outer)
-    module = compile(outer, like.co_filename, "exec", flags=flags, dont_inherit=True)
-    return _nested_code(module, ("__tilec_outer", like.co_name))
+    module = compile(outer, code.co_filename, "exec", flags=flags, dont_inherit=True)
+    return _nested_code(module, path)
 
 
 def _without_defaults(arguments: ast.arguments) -> ast.arguments:
@@ -212,7 +220,7 @@ def _without_defaults(arguments: ast.arguments) -> ast.arguments:
     )
 
 
-def _nested_code(code: CodeType, path: tuple[str, ...]) -> CodeType | None:
+def _nested_code(code: CodeType, path: Sequence[str]) -> CodeType | None:
     if not path:
         return code
     for constant in code.co_consts:

@@ -10,8 +10,8 @@ from typing import TypeVar
 from tilec.diagnostics import Span
 from tilec.lang.source import THUNK_PARAMETER
 
-RUNTIME = "__tilec"
-"""The name by which rewritten functions know the tracer."""
+RUNTIME = "__tilec__"
+"""The name by which rewritten functions know the tracer; classes do not mangle it."""
 
 STATES = ("__tilec_if_", "__tilec_for_", "__tilec_while_")
 """How the variables begin that hold the state of a rewritten statement."""

@@ -1,5 +1,6 @@
 """Operations on tiles give what NumPy gives; what is refused, to the letter."""
 
+import itertools
 import math
 import operator
 
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 
 import tilec as tl
+from tilec.lang.dtypes import DTYPES
+from tilec.lang.promotion import promote
 
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
@@ -325,6 +328,20 @@ def dtype_of(tools, function, *dtypes):
 def test_promotion_of_tiles(tools, left, right, expected):
     assert dtype_of(tools, operator.add, left, right) is expected
     assert dtype_of(tools, operator.add, right, left) is expected
+
+
+def test_promotion_of_every_pair_as_numpy_or_refused():
+    """Where NumPy's answer loses no digits and is no surprise float64, it is ours."""
+    both = [d for d in DTYPES if d.numpy.isbuiltin == 1 and d is not tl.tfloat32]
+    for left, right in itertools.product(both, both):
+        numpy_dtype = np.promote_types(left.numpy, right.numpy)
+        implicit = numpy_dtype == np.float64 and tl.float64 not in (left, right)
+        loses = numpy_dtype == np.float64 and {left, right} & {tl.int64, tl.uint64}
+        if implicit or loses:
+            with pytest.raises(tl.TypeMismatchError):
+                promote(left, right)
+        else:
+            assert promote(left, right).numpy == numpy_dtype
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,12 @@ class Model:
     def __call__(self, x):
         return self.limit if x > self.limit else x
 
+    def __hidden(self, x):
+        return x if x > self.limit else 9
+
+    def private(self, x):
+        return self.__hidden(x) if x > 1 else 4
+
 
 def unrelated_decorator(function):
     @functools.wraps(function)
@@ -75,6 +81,8 @@ FUNCTIONS = {
     "lambda": lambda x: x if x > 2 else -1,
     "closure": make_closure(2),
     "method": Model(2).method,
+    "private method": Model(2).private,
+    "method of a subclass": type("Sub", (Model,), {})(3).method,
     "static": Model.static,
     "class method": Model.of_class,
     "callable object": Model(4),
