@@ -15,15 +15,12 @@ using namespace tilec::runtime;
 //===----------------------------------------------------------------------===//
 
 uint64_t ConstantTable::idOf(PyObject *value) {
-  static PyObject *keyFunction =
-      importAttribute("tilec.jit.constants", "constant_key").release();
+  static PyObject *keyFunction = importAttribute("tilec.jit.constants", "constant_key").release();
   if (!ids)
     ids = Ref::steal(PyDict_New());
   // 1, 1.0 and True are equal but different constants; so are 0.0 and -0.0.
-  bool plain = PyLong_CheckExact(value) || PyUnicode_CheckExact(value) ||
-               PyBool_Check(value) || value == Py_None;
-  Ref key = plain ? Ref::steal(PyTuple_Pack(
-                        2, reinterpret_cast<PyObject *>(Py_TYPE(value)), value))
+  bool plain = PyLong_CheckExact(value) || PyUnicode_CheckExact(value) || PyBool_Check(value) || value == Py_None;
+  Ref key = plain ? Ref::steal(PyTuple_Pack(2, reinterpret_cast<PyObject *>(Py_TYPE(value)), value))
                   : Ref::steal(PyObject_CallOneArg(keyFunction, value));
   if (PyObject *known = PyDict_GetItemWithError(ids.get(), key.get()))
     return PyLong_AsUnsignedLongLong(known);
@@ -69,9 +66,7 @@ std::string textOf(const Ref &name) {
 
 } // namespace
 
-std::string tilec::runtime::nameOfArgument(const KernelSignature &signature,
-                                           const Frame &frame,
-                                           size_t flatIndex) {
+std::string tilec::runtime::nameOfArgument(const KernelSignature &signature, const Frame &frame, size_t flatIndex) {
   size_t left = flatIndex;
   for (size_t k = 0; k < signature.parameters.size(); ++k) {
     if (signature.parameters[k].constant)
@@ -97,23 +92,19 @@ std::string parameterList(const KernelSignature &signature, bool positional) {
   return list;
 }
 
-bool sameName(PyObject *a, PyObject *b) {
-  return a == b || PyUnicode_Compare(a, b) == 0;
-}
+bool sameName(PyObject *a, PyObject *b) { return a == b || PyUnicode_Compare(a, b) == 0; }
 
 struct LaunchKeywords {
   PyObject *stream = PyUnicode_InternFromString("stream");
   PyObject *grid = PyUnicode_InternFromString("grid");
 };
 
-void assignKeyword(const KernelSignature &signature, PyObject *name,
-                   PyObject *value, Frame &frame) {
+void assignKeyword(const KernelSignature &signature, PyObject *name, PyObject *value, Frame &frame) {
   for (size_t k = 0; k < signature.parameters.size(); ++k) {
     if (!sameName(signature.parameters[k].name.get(), name))
       continue;
     if (frame.values[k])
-      raiseLaunchError(signature.kernelName + " got two values for '" +
-                       textOf(signature.parameters[k].name) + "'");
+      raiseLaunchError(signature.kernelName + " got two values for '" + textOf(signature.parameters[k].name) + "'");
     frame.values[k] = value;
     return;
   }
@@ -123,33 +114,28 @@ void assignKeyword(const KernelSignature &signature, PyObject *name,
   else if (sameName(keywords.grid, name))
     frame.gridObject = value;
   else
-    raiseLaunchError(signature.kernelName + " has no parameter " +
-                         describe(name),
+    raiseLaunchError(signature.kernelName + " has no parameter " + describe(name),
                      "its parameters are " + parameterList(signature, false) +
                          "; a launch also takes stream= and grid=");
 }
 
-void assignValues(const KernelSignature &signature, PyObject *const *args,
-                  size_t nargsf, PyObject *kwnames, Frame &frame) {
+void assignValues(const KernelSignature &signature, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+                  Frame &frame) {
   size_t given = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
   if (given > signature.positionalCount)
-    raiseLaunchError(
-        signature.kernelName + " takes " +
-        std::to_string(signature.positionalCount) + " positional arguments (" +
-        parameterList(signature, true) + "), found " + std::to_string(given));
+    raiseLaunchError(signature.kernelName + " takes " + std::to_string(signature.positionalCount) +
+                     " positional arguments (" + parameterList(signature, true) + "), found " + std::to_string(given));
   for (size_t k = 0; k < signature.parameters.size(); ++k)
     frame.values.push(k < given ? args[k] : nullptr);
   Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   for (Py_ssize_t k = 0; k < keywords; ++k)
-    assignKeyword(signature, PyTuple_GET_ITEM(kwnames, k), args[given + k],
-                  frame);
+    assignKeyword(signature, PyTuple_GET_ITEM(kwnames, k), args[given + k], frame);
   for (size_t k = 0; k < signature.parameters.size(); ++k) {
     if (frame.values[k])
       continue;
     const Parameter &parameter = signature.parameters[k];
     if (!parameter.defaultValue)
-      raiseLaunchError(signature.kernelName + " misses its argument '" +
-                       textOf(parameter.name) + "'");
+      raiseLaunchError(signature.kernelName + " misses its argument '" + textOf(parameter.name) + "'");
     frame.values[k] = parameter.defaultValue.get();
   }
 }
@@ -161,8 +147,7 @@ void assignValues(const KernelSignature &signature, PyObject *const *args,
 /// Binds the values of one call, in depth-first order.
 class Binder {
 public:
-  Binder(KernelSignature &signature, Frame &frame)
-      : signature(signature), frame(frame) {}
+  Binder(KernelSignature &signature, Frame &frame) : signature(signature), frame(frame) {}
 
   void bindParameter(Parameter &parameter, PyObject *value) {
     if (parameter.constant)
@@ -180,18 +165,15 @@ private:
       return pushArray(value, profile, nullptr);
     case ValueKind::marker: {
       auto *marker = reinterpret_cast<Marker *>(value);
-      return pushArray(marker->array, profileInMarker(*marker, parameter),
-                       marker);
+      return pushArray(marker->array, profileInMarker(*marker, parameter), marker);
     }
     case ValueKind::boolean:
     case ValueKind::integer:
     case ValueKind::real: {
-      frame.flat.push(
-          {false, static_cast<uint32_t>(frame.scalars.size()), value});
+      frame.flat.push({false, static_cast<uint32_t>(frame.scalars.size()), value});
       ScalarValue &scalar = frame.scalars.grow();
       scalar = bindScalar(value, profile.kind);
-      frame.key.push(
-          makeWord(KeyTag::scalar, static_cast<uint64_t>(scalar.dtype)));
+      frame.key.push(makeWord(KeyTag::scalar, static_cast<uint64_t>(scalar.dtype)));
       return;
     }
     case ValueKind::sequence:
@@ -205,12 +187,11 @@ private:
                             "a plain function"};
     case ValueKind::unsupported:
       frame.flat.push({false, 0, value});
-      throw ArgumentProblem{
-          std::string("has type ") + Py_TYPE(value)->tp_name +
-              ", expected an array, a number, None, an enum, a frozen "
-              "dataclass or a tuple of these",
-          "annotate the parameter with tl.Constant to pass a value for "
-          "compile time"};
+      throw ArgumentProblem{std::string("has type ") + Py_TYPE(value)->tp_name +
+                                ", expected an array, a number, None, an enum, a frozen "
+                                "dataclass or a tuple of these",
+                            "annotate the parameter with tl.Constant to pass a value for "
+                            "compile time"};
     }
   }
 
@@ -228,11 +209,9 @@ private:
     }
   }
 
-  const TypeProfile &profileInMarker(const Marker &marker,
-                                     Parameter *parameter) {
+  const TypeProfile &profileInMarker(const Marker &marker, Parameter *parameter) {
     PyTypeObject *type = Py_TYPE(marker.array);
-    if (parameter && parameter->seenInMarker &&
-        parameter->seenInMarker->type == type)
+    if (parameter && parameter->seenInMarker && parameter->seenInMarker->type == type)
       return *parameter->seenInMarker;
     const TypeProfile &profile = profileOf(type);
     if (parameter)
@@ -254,21 +233,18 @@ private:
     frame.key.push(makeWord(KeyTag::constant, id));
   }
 
-  void pushArray(PyObject *object, const TypeProfile &profile,
-                 const Marker *marker) {
+  void pushArray(PyObject *object, const TypeProfile &profile, const Marker *marker) {
     frame.flat.push({true, static_cast<uint32_t>(frame.arrays.size()), object});
     frame.flatOfArray.push(static_cast<uint32_t>(frame.flat.size() - 1));
     ArrayView &view = frame.arrays.grow();
     if (profile.kind != ValueKind::array)
-      throw ArgumentProblem{std::string("wraps a ") + Py_TYPE(object)->tp_name +
-                            ", expected an array"};
+      throw ArgumentProblem{std::string("wraps a ") + Py_TYPE(object)->tp_name + ", expected an array"};
     bindArray(object, profile, frame.request, frame.keepers, view);
     view.access = marker ? marker->access : Access::read;
     if (view.access == Access::exclusive)
       divide(view, *marker);
     bool ignore = frame.ignoreHostAlignment && view.device == hostDevice;
-    frame.key.push(
-        packArray(view, ignore ? bytesOf(view.dtype) : view.pointer));
+    frame.key.push(packArray(view, ignore ? bytesOf(view.dtype) : view.pointer));
     if (view.access == Access::exclusive)
       for (int dim = 0; dim < view.rank; ++dim)
         frame.key.push(static_cast<uint64_t>(view.tile[dim]));
@@ -276,14 +252,11 @@ private:
 
   static void divide(ArrayView &view, const Marker &marker) {
     if (marker.tileRank != view.rank)
-      throw ArgumentProblem{
-          "is a partition of an array with " + std::to_string(view.rank) +
-          " dimensions into tiles with " + std::to_string(marker.tileRank) +
-          ", expected as many"};
+      throw ArgumentProblem{"is a partition of an array with " + std::to_string(view.rank) +
+                            " dimensions into tiles with " + std::to_string(marker.tileRank) + ", expected as many"};
     view.tile = marker.tile;
     for (int dim = 0; dim < view.rank; ++dim)
-      view.grid[dim] = view.shape[dim] / marker.tile[dim] +
-                       (view.shape[dim] % marker.tile[dim] != 0);
+      view.grid[dim] = view.shape[dim] / marker.tile[dim] + (view.shape[dim] % marker.tile[dim] != 0);
   }
 
   KernelSignature &signature;
@@ -294,16 +267,12 @@ void bindStream(Frame &frame) {
   PyObject *object = frame.streamObject;
   if (!object || object == Py_None)
     return;
-  static PyObject *handleOf =
-      importAttribute("tilec.arrays.streams", "handle_of").release();
-  Ref handle = PyLong_CheckExact(object)
-                   ? Ref::share(object)
-                   : Ref::steal(PyObject_CallOneArg(handleOf, object));
+  static PyObject *handleOf = importAttribute("tilec.arrays.streams", "handle_of").release();
+  Ref handle = PyLong_CheckExact(object) ? Ref::share(object) : Ref::steal(PyObject_CallOneArg(handleOf, object));
   unsigned long long value = PyLong_AsUnsignedLongLong(handle.get());
   if (PyErr_Occurred()) {
     PyErr_Clear();
-    raiseLaunchError("stream= is " + describe(object) +
-                     ", expected a handle between 0 and 2**64 - 1");
+    raiseLaunchError("stream= is " + describe(object) + ", expected a handle between 0 and 2**64 - 1");
   }
   frame.request.hasStream = true;
   frame.request.stream = static_cast<uintptr_t>(value);
@@ -311,9 +280,8 @@ void bindStream(Frame &frame) {
 
 } // namespace
 
-void tilec::runtime::bindArguments(KernelSignature &signature,
-                                   PyObject *const *args, size_t nargsf,
-                                   PyObject *kwnames, Frame &frame) {
+void tilec::runtime::bindArguments(KernelSignature &signature, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+                                   Frame &frame) {
   assignValues(signature, args, nargsf, kwnames, frame);
   bindStream(frame);
   frame.key.push(0); // the device, known after the checks
@@ -321,17 +289,12 @@ void tilec::runtime::bindArguments(KernelSignature &signature,
   size_t current = 0;
   try {
     for (; current < signature.parameters.size(); ++current)
-      binder.bindParameter(signature.parameters[current],
-                           frame.values[current]);
+      binder.bindParameter(signature.parameters[current], frame.values[current]);
   } catch (const ArgumentProblem &problem) {
-    raiseLaunchError(
-        "argument " + nameOfArgument(signature, frame, frame.flat.size() - 1) +
-            " " + problem.message,
-        problem.hint);
+    raiseLaunchError("argument " + nameOfArgument(signature, frame, frame.flat.size() - 1) + " " + problem.message,
+                     problem.hint);
   } catch (const ErrorSet &) {
     // An array library refused, or a value cannot be a constant.
-    raiseLaunchErrorFromCurrent("argument '" +
-                                textOf(signature.parameters[current].name) +
-                                "' cannot be bound");
+    raiseLaunchErrorFromCurrent("argument '" + textOf(signature.parameters[current].name) + "' cannot be bound");
   }
 }

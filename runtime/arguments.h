@@ -81,16 +81,13 @@ struct Frame {
 
 /// Binds a call's arguments: fills the frame up to its key, except for the
 /// device word, which the checks complete. Raises LaunchError.
-void bindArguments(KernelSignature &signature, PyObject *const *args,
-                   size_t nargsf, PyObject *kwnames, Frame &frame);
+void bindArguments(KernelSignature &signature, PyObject *const *args, size_t nargsf, PyObject *kwnames, Frame &frame);
 
 /// "'x'", or "'pair[1]'" inside a tuple: the name of a flat argument.
-std::string nameOfArgument(const KernelSignature &signature, const Frame &frame,
-                           size_t flatIndex);
+std::string nameOfArgument(const KernelSignature &signature, const Frame &frame, size_t flatIndex);
 
 /// The name of the array `index` of the frame.
-inline std::string nameOfArray(const KernelSignature &signature,
-                               const Frame &frame, size_t index) {
+inline std::string nameOfArray(const KernelSignature &signature, const Frame &frame, size_t index) {
   return nameOfArgument(signature, frame, frame.flatOfArray[index]);
 }
 

@@ -22,13 +22,11 @@ namespace {
 /// The table behind `type(array).__dlpack_c_exchange_api__`, or null when this
 /// version of it is unknown to us or lacks the borrowing call.
 const dlpack::ExchangeApi *exchangeApiOf(PyTypeObject *type) {
-  Ref capsule = optionalAttribute(reinterpret_cast<PyObject *>(type),
-                                  "__dlpack_c_exchange_api__");
+  Ref capsule = optionalAttribute(reinterpret_cast<PyObject *>(type), "__dlpack_c_exchange_api__");
   constexpr const char *name = "dlpack_exchange_api";
   if (!capsule || !PyCapsule_IsValid(capsule.get(), name))
     return nullptr;
-  auto *header = static_cast<dlpack::ExchangeApi::Header *>(
-      PyCapsule_GetPointer(capsule.get(), name));
+  auto *header = static_cast<dlpack::ExchangeApi::Header *>(PyCapsule_GetPointer(capsule.get(), name));
   while (header && header->version.major != dlpack::majorVersion)
     header = header->previous;
   auto *api = reinterpret_cast<const dlpack::ExchangeApi *>(header);
@@ -57,12 +55,10 @@ constexpr KindName kindNames[] = {
 };
 
 void classify(TypeProfile &profile) {
-  static PyObject *function =
-      importAttribute("tilec.arrays.registry", "classify").release();
+  static PyObject *function = importAttribute("tilec.arrays.registry", "classify").release();
   profile.exchange = exchangeApiOf(profile.type);
-  Ref answer = Ref::steal(PyObject_CallFunctionObjArgs(
-      function, reinterpret_cast<PyObject *>(profile.type),
-      profile.exchange ? Py_True : Py_False, nullptr));
+  Ref answer = Ref::steal(PyObject_CallFunctionObjArgs(function, reinterpret_cast<PyObject *>(profile.type),
+                                                       profile.exchange ? Py_True : Py_False, nullptr));
   const char *name = nullptr;
   PyObject *deviceOf = nullptr;
   PyObject *streamOf = nullptr;
@@ -116,14 +112,10 @@ const TypeProfile &tilec::runtime::profileOf(PyTypeObject *type) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-void tilec::runtime::describeMemory(ArrayView &view, uint64_t pointer,
-                                    DType dtype, int64_t rank,
-                                    const int64_t *shape,
+void tilec::runtime::describeMemory(ArrayView &view, uint64_t pointer, DType dtype, int64_t rank, const int64_t *shape,
                                     const int64_t *strides) {
   if (rank > maxRank)
-    throw ArgumentProblem{"has " + std::to_string(rank) +
-                          " dimensions, expected at most " +
-                          std::to_string(maxRank)};
+    throw ArgumentProblem{"has " + std::to_string(rank) + " dimensions, expected at most " + std::to_string(maxRank)};
   view.pointer = pointer;
   view.dtype = dtype;
   view.rank = static_cast<uint8_t>(rank);
@@ -142,9 +134,7 @@ void tilec::runtime::describeMemory(ArrayView &view, uint64_t pointer,
   uint64_t contiguous = 1;
   for (int64_t dim = rank - 1; dim >= 0; --dim) {
     int64_t extent = shape[dim];
-    int64_t stride = !strides || extent == 1 || empty
-                         ? static_cast<int64_t>(contiguous)
-                         : strides[dim];
+    int64_t stride = !strides || extent == 1 || empty ? static_cast<int64_t>(contiguous) : strides[dim];
     view.shape[dim] = extent;
     view.strides[dim] = stride;
     contiguous = static_cast<uint64_t>(stride) * static_cast<uint64_t>(extent);
@@ -153,22 +143,18 @@ void tilec::runtime::describeMemory(ArrayView &view, uint64_t pointer,
   }
   int64_t bytes = bytesOf(dtype);
   view.low = pointer + static_cast<uint64_t>(before * bytes);
-  view.high =
-      empty ? view.low : pointer + static_cast<uint64_t>((after + 1) * bytes);
+  view.high = empty ? view.low : pointer + static_cast<uint64_t>((after + 1) * bytes);
 }
 
-void tilec::runtime::bindDLTensor(const dlpack::Tensor &tensor,
-                                  ArrayView &view) {
-  std::optional<DType> dtype =
-      dtypeFromDLPack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
+void tilec::runtime::bindDLTensor(const dlpack::Tensor &tensor, ArrayView &view) {
+  std::optional<DType> dtype = dtypeFromDLPack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
   if (!dtype)
-    throw ArgumentProblem{
-        std::string("has an element type that kernels do not know: ") +
-        (tensor.dtype.code == dlpack::complexFloat
-             ? "complex" + std::to_string(tensor.dtype.bits)
-             : "DLPack code " + std::to_string(tensor.dtype.code) + ", " +
-                   std::to_string(tensor.dtype.bits) + " bits, " +
-                   std::to_string(tensor.dtype.lanes) + " lanes")};
+    throw ArgumentProblem{std::string("has an element type that kernels do not know: ") +
+                          (tensor.dtype.code == dlpack::complexFloat
+                               ? "complex" + std::to_string(tensor.dtype.bits)
+                               : "DLPack code " + std::to_string(tensor.dtype.code) + ", " +
+                                     std::to_string(tensor.dtype.bits) + " bits, " +
+                                     std::to_string(tensor.dtype.lanes) + " lanes")};
   switch (tensor.device.type) {
   case dlpack::cpu:
   case dlpack::cudaHost:
@@ -181,12 +167,10 @@ void tilec::runtime::bindDLTensor(const dlpack::Tensor &tensor,
   default:
     throw ArgumentProblem{"is on a device that tilec does not drive (DLPack "
                           "device type " +
-                          std::to_string(tensor.device.type) +
-                          "), expected a CUDA device or host memory"};
+                          std::to_string(tensor.device.type) + "), expected a CUDA device or host memory"};
   }
-  describeMemory(view,
-                 reinterpret_cast<uint64_t>(tensor.data) + tensor.byteOffset,
-                 *dtype, tensor.rank, tensor.shape, tensor.strides);
+  describeMemory(view, reinterpret_cast<uint64_t>(tensor.data) + tensor.byteOffset, *dtype, tensor.rank, tensor.shape,
+                 tensor.strides);
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,8 +179,7 @@ void tilec::runtime::bindDLTensor(const dlpack::Tensor &tensor,
 
 namespace {
 
-void bindExchange(PyObject *object, const TypeProfile &profile,
-                  BindRequest &request, ArrayView &view) {
+void bindExchange(PyObject *object, const TypeProfile &profile, BindRequest &request, ArrayView &view) {
   const dlpack::ExchangeApi *api = profile.exchange;
   dlpack::Tensor tensor;
   if (api->tensorFromObject(object, &tensor) != 0)
@@ -206,8 +189,7 @@ void bindExchange(PyObject *object, const TypeProfile &profile,
     return;
   if (request.askedApi != api || request.askedDevice != view.device) {
     void *stream = nullptr;
-    if (api->currentWorkStream(tensor.device.type, tensor.device.id, &stream) !=
-        0)
+    if (api->currentWorkStream(tensor.device.type, tensor.device.id, &stream) != 0)
       throw ErrorSet{};
     request.askedApi = api;
     request.askedDevice = view.device;
@@ -219,8 +201,7 @@ void bindExchange(PyObject *object, const TypeProfile &profile,
 
 } // namespace
 
-void tilec::runtime::bindArray(PyObject *object, const TypeProfile &profile,
-                               BindRequest &request, Keepers &keepers,
+void tilec::runtime::bindArray(PyObject *object, const TypeProfile &profile, BindRequest &request, Keepers &keepers,
                                ArrayView &view) {
   switch (profile.protocol) {
   case ArrayProtocol::exchange:

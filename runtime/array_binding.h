@@ -71,20 +71,18 @@ struct BindRequest {
 
 /// Fills `view` (all but access, tile and grid) from an array object.
 /// Throws ArgumentProblem or ErrorSet.
-void bindArray(PyObject *object, const TypeProfile &profile,
-               BindRequest &request, Keepers &keepers, ArrayView &view);
+void bindArray(PyObject *object, const TypeProfile &profile, BindRequest &request, Keepers &keepers, ArrayView &view);
 
 /// Completes a view from its raw description: checks the rank, normalizes the
 /// strides that cannot matter, and computes the byte interval. `strides` is in
 /// elements; null means contiguous.
-void describeMemory(ArrayView &view, uint64_t pointer, DType dtype,
-                    int64_t rank, const int64_t *shape, const int64_t *strides);
+void describeMemory(ArrayView &view, uint64_t pointer, DType dtype, int64_t rank, const int64_t *shape,
+                    const int64_t *strides);
 
 /// The protocols that go through Python objects (array_protocols.cpp).
-void bindDLPack(PyObject *object, const TypeProfile &profile,
-                const BindRequest &request, Keepers &keepers, ArrayView &view);
-void bindInterface(PyObject *object, const TypeProfile &profile,
-                   ArrayView &view);
+void bindDLPack(PyObject *object, const TypeProfile &profile, const BindRequest &request, Keepers &keepers,
+                ArrayView &view);
+void bindInterface(PyObject *object, const TypeProfile &profile, ArrayView &view);
 void bindDescription(PyObject *object, ArrayView &view);
 
 /// Shared by both DLPack paths.

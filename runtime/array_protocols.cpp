@@ -56,8 +56,7 @@ namespace {
 Ref callDLPack(PyObject *object, PyObject *stream) {
   Ref method = Ref::steal(PyObject_GetAttrString(object, "__dlpack__"));
   Ref noArgs = Ref::steal(PyTuple_New(0));
-  Ref keywords = Ref::steal(
-      Py_BuildValue("{s:O,s:(ii)}", "stream", stream, "max_version", 1, 0));
+  Ref keywords = Ref::steal(Py_BuildValue("{s:O,s:(ii)}", "stream", stream, "max_version", 1, 0));
   PyObject *capsule = PyObject_Call(method.get(), noArgs.get(), keywords.get());
   if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {
     PyErr_Clear();
@@ -69,26 +68,22 @@ Ref callDLPack(PyObject *object, PyObject *stream) {
 
 /// The device of an array, as (DLPack type, ordinal).
 dlpack::Device deviceOf(PyObject *object) {
-  Ref pair =
-      Ref::steal(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
+  Ref pair = Ref::steal(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
   Ref tuple = Ref::steal(PySequence_Tuple(pair.get()));
   if (PyTuple_GET_SIZE(tuple.get()) != 2)
     throw ArgumentProblem{"has a __dlpack_device__ that is not a pair"};
   // The type is an enum in some libraries.
   Ref type = Ref::steal(PyNumber_Long(PyTuple_GET_ITEM(tuple.get(), 0)));
   Ref id = Ref::steal(PyNumber_Long(PyTuple_GET_ITEM(tuple.get(), 1)));
-  return {static_cast<int32_t>(toInteger(type.get())),
-          static_cast<int32_t>(toInteger(id.get()))};
+  return {static_cast<int32_t>(toInteger(type.get())), static_cast<int32_t>(toInteger(id.get()))};
 }
 
 } // namespace
 
-void tilec::runtime::bindDLPack(PyObject *object, const TypeProfile &profile,
-                                const BindRequest &request, Keepers &keepers,
-                                ArrayView &view) {
+void tilec::runtime::bindDLPack(PyObject *object, const TypeProfile &profile, const BindRequest &request,
+                                Keepers &keepers, ArrayView &view) {
   dlpack::Device device = deviceOf(object);
-  bool onGpu =
-      device.type == dlpack::cuda || device.type == dlpack::cudaManaged;
+  bool onGpu = device.type == dlpack::cuda || device.type == dlpack::cudaManaged;
   // The stream that the producer must be ordered before: that of the launch.
   // A library with a current stream of its own launches there, without any
   // synchronization (-1); of any other, the legacy default stream is asked for.
@@ -97,34 +92,26 @@ void tilec::runtime::bindDLPack(PyObject *object, const TypeProfile &profile,
   if (request.hasStream) {
     stream = request.stream ? request.stream : driver::legacyStream;
   } else if (onGpu && profile.streamOf) {
-    Ref current =
-        Ref::steal(PyObject_CallFunction(profile.streamOf, "i", device.id));
+    Ref current = Ref::steal(PyObject_CallFunction(profile.streamOf, "i", device.id));
     stream = static_cast<uintptr_t>(toAddress(current.get()));
     synchronize = false;
   }
-  Ref streamObject =
-      !onGpu ? Ref::share(Py_None)
-             : Ref::steal(synchronize ? PyLong_FromUnsignedLongLong(stream)
-                                      : PyLong_FromLong(-1));
+  Ref streamObject = !onGpu ? Ref::share(Py_None)
+                            : Ref::steal(synchronize ? PyLong_FromUnsignedLongLong(stream) : PyLong_FromLong(-1));
   Ref capsule = callDLPack(object, streamObject.get());
   bool readOnly = false;
   if (PyCapsule_IsValid(capsule.get(), "dltensor_versioned")) {
-    auto *managed = static_cast<dlpack::ManagedTensorVersioned *>(
-        PyCapsule_GetPointer(capsule.get(), "dltensor_versioned"));
+    auto *managed =
+        static_cast<dlpack::ManagedTensorVersioned *>(PyCapsule_GetPointer(capsule.get(), "dltensor_versioned"));
     if (managed->version.major != dlpack::majorVersion)
-      throw ArgumentProblem{"speaks DLPack " +
-                            std::to_string(managed->version.major) +
-                            ", expected version 1"};
+      throw ArgumentProblem{"speaks DLPack " + std::to_string(managed->version.major) + ", expected version 1"};
     bindDLTensor(managed->tensor, view);
     readOnly = (managed->flags & dlpack::flagReadOnly) != 0;
   } else if (PyCapsule_IsValid(capsule.get(), "dltensor")) {
-    auto *managed = static_cast<dlpack::ManagedTensor *>(
-        PyCapsule_GetPointer(capsule.get(), "dltensor"));
+    auto *managed = static_cast<dlpack::ManagedTensor *>(PyCapsule_GetPointer(capsule.get(), "dltensor"));
     bindDLTensor(managed->tensor, view);
   } else {
-    throw ArgumentProblem{"has a __dlpack__ that returns " +
-                          describe(capsule.get()) +
-                          ", expected a DLPack capsule"};
+    throw ArgumentProblem{"has a __dlpack__ that returns " + describe(capsule.get()) + ", expected a DLPack capsule"};
   }
   view.readOnly = readOnly;
   if (onGpu && !request.hasStream) {
@@ -174,8 +161,7 @@ PyObject *requiredItem(PyObject *interface, PyObject *key) {
 }
 
 DType interfaceDType(PyObject *object, PyObject *interface) {
-  std::string text =
-      toText(requiredItem(interface, InterfaceNames::get().typestr));
+  std::string text = toText(requiredItem(interface, InterfaceNames::get().typestr));
   if (std::optional<DType> dtype = dtypeFromTypeString(text))
     return *dtype;
   // The protocol has no words for bfloat16 and the 8-bit floats; the library's
@@ -189,8 +175,7 @@ DType interfaceDType(PyObject *object, PyObject *interface) {
       if (std::optional<DType> known = dtypeFromNumpyName(name))
         return *known;
   }
-  throw ArgumentProblem{"has an element type that kernels do not know: " +
-                            name + " (" + text + ")",
+  throw ArgumentProblem{"has an element type that kernels do not know: " + name + " (" + text + ")",
                         swapped ? "convert it to native byte order" : ""};
 }
 
@@ -200,16 +185,14 @@ void stridesInElements(PyObject *tuple, DType dtype, int64_t *out) {
   readExtents(tuple, out);
   for (Py_ssize_t dim = 0; dim < PyTuple_GET_SIZE(tuple); ++dim) {
     if (out[dim] % bytes != 0)
-      throw ArgumentProblem{"has a stride of " + std::to_string(out[dim]) +
-                                " bytes, expected a multiple of its " +
+      throw ArgumentProblem{"has a stride of " + std::to_string(out[dim]) + " bytes, expected a multiple of its " +
                                 std::to_string(bytes) + "-byte elements",
                             "copy it to a contiguous array"};
     out[dim] /= bytes;
   }
 }
 
-int cudaDeviceOf(PyObject *object, const TypeProfile &profile,
-                 const ArrayView &view) {
+int cudaDeviceOf(PyObject *object, const TypeProfile &profile, const ArrayView &view) {
   if (profile.deviceOf) {
     Ref ordinal = Ref::steal(PyObject_CallOneArg(profile.deviceOf, object));
     return static_cast<int>(toInteger(ordinal.get()));
@@ -223,13 +206,11 @@ int cudaDeviceOf(PyObject *object, const TypeProfile &profile,
   return device;
 }
 
-void cudaStreamOf(PyObject *interface, const TypeProfile &profile,
-                  ArrayView &view) {
+void cudaStreamOf(PyObject *interface, const TypeProfile &profile, ArrayView &view) {
   if (view.device < 0)
     return;
   if (profile.streamOf) {
-    Ref current =
-        Ref::steal(PyObject_CallFunction(profile.streamOf, "i", view.device));
+    Ref current = Ref::steal(PyObject_CallFunction(profile.streamOf, "i", view.device));
     view.stream = static_cast<uintptr_t>(toAddress(current.get()));
     view.hasStream = true;
   } else if (PyObject *stream = item(interface, InterfaceNames::get().stream)) {
@@ -241,20 +222,17 @@ void cudaStreamOf(PyObject *interface, const TypeProfile &profile,
 
 } // namespace
 
-void tilec::runtime::bindInterface(PyObject *object, const TypeProfile &profile,
-                                   ArrayView &view) {
+void tilec::runtime::bindInterface(PyObject *object, const TypeProfile &profile, ArrayView &view) {
   bool cuda = profile.protocol == ArrayProtocol::cudaInterface;
   const InterfaceNames &names = InterfaceNames::get();
-  Ref interface =
-      Ref::steal(PyObject_GetAttr(object, cuda ? names.cuda : names.host));
+  Ref interface = Ref::steal(PyObject_GetAttr(object, cuda ? names.cuda : names.host));
   if (!PyDict_Check(interface.get()))
     throw ArgumentProblem{"has an array interface that is not a dict"};
   PyObject *shape = requiredItem(interface.get(), names.shape);
   PyObject *data = requiredItem(interface.get(), names.data);
   PyObject *strides = item(interface.get(), names.strides);
-  if (!PyTuple_Check(shape) || !PyTuple_Check(data) ||
-      PyTuple_GET_SIZE(data) != 2 || (strides && !PyTuple_Check(strides)) ||
-      (strides && PyTuple_GET_SIZE(strides) != PyTuple_GET_SIZE(shape)))
+  if (!PyTuple_Check(shape) || !PyTuple_Check(data) || PyTuple_GET_SIZE(data) != 2 ||
+      (strides && !PyTuple_Check(strides)) || (strides && PyTuple_GET_SIZE(strides) != PyTuple_GET_SIZE(shape)))
     throw ArgumentProblem{"has a malformed array interface"};
   if (cuda && item(interface.get(), names.mask))
     throw ArgumentProblem{"is a masked array, expected a plain one"};
@@ -267,8 +245,7 @@ void tilec::runtime::bindInterface(PyObject *object, const TypeProfile &profile,
     if (strides)
       stridesInElements(strides, dtype, steps);
   }
-  describeMemory(view, toAddress(PyTuple_GET_ITEM(data, 0)), dtype, rank,
-                 extents, strides ? steps : nullptr);
+  describeMemory(view, toAddress(PyTuple_GET_ITEM(data, 0)), dtype, rank, extents, strides ? steps : nullptr);
   int readOnly = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1));
   check(readOnly);
   view.readOnly = readOnly != 0;
@@ -289,8 +266,7 @@ void tilec::runtime::bindDescription(PyObject *object, ArrayView &view) {
   PyObject *shape = nullptr;
   PyObject *strides = nullptr;
   long long align = 0;
-  if (!PyArg_ParseTuple(parts.get(), "sO!O!L", &dtypeName, &PyTuple_Type,
-                        &shape, &PyTuple_Type, &strides, &align))
+  if (!PyArg_ParseTuple(parts.get(), "sO!O!L", &dtypeName, &PyTuple_Type, &shape, &PyTuple_Type, &strides, &align))
     throw ErrorSet{};
   std::optional<DType> dtype = dtypeFromName(dtypeName);
   if (!dtype)
@@ -304,7 +280,6 @@ void tilec::runtime::bindDescription(PyObject *object, ArrayView &view) {
     readExtents(strides, steps);
   }
   // An address with just the promised alignment stands in for the pointer.
-  describeMemory(view, static_cast<uint64_t>(align), *dtype, rank, extents,
-                 steps);
+  describeMemory(view, static_cast<uint64_t>(align), *dtype, rank, extents, steps);
   view.device = noDevice;
 }

@@ -22,15 +22,11 @@ std::string tupleText(const int64_t *values, int count) {
   return text + (count == 1 ? ",)" : ")");
 }
 
-std::string deviceText(int device) {
-  return device == hostDevice ? "host memory"
-                              : "cuda:" + std::to_string(device);
-}
+std::string deviceText(int device) { return device == hostDevice ? "host memory" : "cuda:" + std::to_string(device); }
 
 class LaunchChecker {
 public:
-  LaunchChecker(const KernelSignature &signature, Frame &frame)
-      : signature(signature), frame(frame) {}
+  LaunchChecker(const KernelSignature &signature, Frame &frame) : signature(signature), frame(frame) {}
 
   void run() {
     checkDevices();
@@ -41,9 +37,7 @@ public:
   }
 
 private:
-  std::string name(size_t array) const {
-    return nameOfArray(signature, frame, array);
-  }
+  std::string name(size_t array) const { return nameOfArray(signature, frame, array); }
 
   //===--------------------------------------------------------------------===//
   // Devices and streams
@@ -51,9 +45,8 @@ private:
 
   void checkDevices() {
     if (frame.arrays.empty())
-      raiseLaunchError(signature.kernelName +
-                       " was launched without an array, expected at least one: "
-                       "the arrays decide where it runs");
+      raiseLaunchError(signature.kernelName + " was launched without an array, expected at least one: "
+                                              "the arrays decide where it runs");
     size_t decider = 0;
     for (size_t k = 0; k < frame.arrays.size(); ++k) {
       int device = frame.arrays[k].device;
@@ -61,8 +54,7 @@ private:
         raiseLaunchError("argument " + name(k) +
                              " is a description without memory, expected an "
                              "array",
-                         "descriptions are for compiling: " +
-                             signature.kernelName + ".compile(...)");
+                         "descriptions are for compiling: " + signature.kernelName + ".compile(...)");
       if (device == anyDevice)
         continue;
       if (frame.device == anyDevice) {
@@ -80,11 +72,9 @@ private:
     int deviceA = frame.arrays[a].device;
     int deviceB = frame.arrays[b].device;
     bool mixed = deviceA == hostDevice || deviceB == hostDevice;
-    raiseLaunchError("arguments are on different devices: " + name(a) +
-                         " is in " + deviceText(deviceA) + ", " + name(b) +
-                         " is in " + deviceText(deviceB),
-                     mixed ? "move " + name(deviceA == hostDevice ? a : b) +
-                                 " to the GPU, or all arguments to the host"
+    raiseLaunchError("arguments are on different devices: " + name(a) + " is in " + deviceText(deviceA) + ", " +
+                         name(b) + " is in " + deviceText(deviceB),
+                     mixed ? "move " + name(deviceA == hostDevice ? a : b) + " to the GPU, or all arguments to the host"
                            : "copy one of them to the other's device");
   }
 
@@ -104,18 +94,14 @@ private:
         decider = &view;
       else if (canonical(view.stream) != canonical(decider->stream))
         raiseLaunchError(
-            "arguments belong to different streams: " +
-                name(static_cast<size_t>(decider - frame.arrays.data())) +
-                " to " + std::to_string(decider->stream) + ", " + name(k) +
-                " to " + std::to_string(view.stream),
+            "arguments belong to different streams: " + name(static_cast<size_t>(decider - frame.arrays.data())) +
+                " to " + std::to_string(decider->stream) + ", " + name(k) + " to " + std::to_string(view.stream),
             "make one stream current in both libraries, or pass stream=");
     }
     frame.stream = decider ? decider->stream : 0;
   }
 
-  static uintptr_t canonical(uintptr_t stream) {
-    return stream == 0 ? driver::legacyStream : stream;
-  }
+  static uintptr_t canonical(uintptr_t stream) { return stream == 0 ? driver::legacyStream : stream; }
 
   //===--------------------------------------------------------------------===//
   // The grid
@@ -131,10 +117,8 @@ private:
         first = &view;
       else if (!sameGrid(*first, view))
         raiseLaunchError(
-            "partitions have different tile grids: " +
-                name(static_cast<size_t>(first - frame.arrays.data())) +
-                " has " + gridText(*first) + ", " + name(k) + " has " +
-                gridText(view),
+            "partitions have different tile grids: " + name(static_cast<size_t>(first - frame.arrays.data())) +
+                " has " + gridText(*first) + ", " + name(k) + " has " + gridText(view),
             "every program owns one tile of each partition");
     }
     if (!first)
@@ -158,8 +142,7 @@ private:
   }
 
   static std::string gridText(const ArrayView &view) {
-    return tupleText(view.grid, view.rank) + " tiles of " +
-           tupleText(view.tile, view.rank);
+    return tupleText(view.grid, view.rank) + " tiles of " + tupleText(view.tile, view.rank);
   }
 
   void setPrograms(const int64_t *extents, int rank) {
@@ -174,8 +157,7 @@ private:
     }
     frame.programs = static_cast<int64_t>(programs);
     if (frame.programs > maxGridX)
-      raiseLaunchError("the tile grid " + tupleText(extents, rank) + " has " +
-                           std::to_string(frame.programs) +
+      raiseLaunchError("the tile grid " + tupleText(extents, rank) + " has " + std::to_string(frame.programs) +
                            " programs, expected at most 2147483647",
                        "use larger tiles");
     frame.grid[0] = static_cast<unsigned>(frame.programs);
@@ -184,12 +166,10 @@ private:
   void readExplicitGrid() {
     PyObject *object = frame.gridObject;
     if (!object || object == Py_None)
-      raiseLaunchError(signature.kernelName +
-                           " was launched without a partition and without "
-                           "grid=, expected one of them",
+      raiseLaunchError(signature.kernelName + " was launched without a partition and without "
+                                              "grid=, expected one of them",
                        "wrap the output in tl.partition(array, tile_shape)");
-    Ref tuple = PyLong_Check(object) ? Ref::steal(PyTuple_Pack(1, object))
-                                     : Ref::steal(PySequence_Tuple(object));
+    Ref tuple = PyLong_Check(object) ? Ref::steal(PyTuple_Pack(1, object)) : Ref::steal(PySequence_Tuple(object));
     Py_ssize_t rank = PyTuple_GET_SIZE(tuple.get());
     frame.programs = 1;
     bool valid = rank >= 1 && rank <= 3;
@@ -219,8 +199,7 @@ private:
       if (!written.writable())
         continue;
       if (written.readOnly)
-        raiseLaunchError("argument " + name(k) +
-                         " is a read-only array, expected a writable one");
+        raiseLaunchError("argument " + name(k) + " is a read-only array, expected a writable one");
       checkSelf(k);
       for (size_t other = 0; other < frame.arrays.size(); ++other) {
         // A pair of written arrays is looked at once.
@@ -236,8 +215,7 @@ private:
       int64_t bytes = bytesOf(view.dtype);
       for (int dim = 0; dim < view.rank; ++dim)
         values[dim] = view.strides[dim] * bytes;
-      footprint = {view.pointer, view.rank, bytesOf(view.dtype), view.shape,
-                   values};
+      footprint = {view.pointer, view.rank, bytesOf(view.dtype), view.shape, values};
     }
     ByteStrides(const ByteStrides &) = delete;
     int64_t values[maxRank];
@@ -251,10 +229,8 @@ private:
     ByteStrides strides(view);
     if (selfOverlap(strides.footprint) == Overlap::none)
       return;
-    raiseLaunchError("argument " + name(k) +
-                         " is written, but its own elements overlap: shape " +
-                         tupleText(view.shape, view.rank) + ", strides " +
-                         tupleText(view.strides, view.rank),
+    raiseLaunchError("argument " + name(k) + " is written, but its own elements overlap: shape " +
+                         tupleText(view.shape, view.rank) + ", strides " + tupleText(view.strides, view.rank),
                      "write to an array of its own and copy or reduce it");
   }
 
@@ -263,23 +239,19 @@ private:
     const ArrayView &b = frame.arrays[other];
     if (a.high <= b.low || b.high <= a.low || a.empty() || b.empty())
       return;
-    bool trusted = (a.access == Access::unchecked && b.writable()) ||
-                   b.access == Access::unchecked;
+    bool trusted = (a.access == Access::unchecked && b.writable()) || b.access == Access::unchecked;
     if (trusted)
       return;
     ByteStrides first(a), second(b);
     Overlap found = overlap(first.footprint, second.footprint);
     if (found == Overlap::none)
       return;
-    std::string verb = found == Overlap::some
-                           ? " shares memory with argument "
-                           : " cannot be proved disjoint from argument ";
-    raiseLaunchError(
-        "argument " + name(k) + " is written, but" + verb + name(other) +
-            ", expected disjoint arrays",
-        b.writable() ? "give each output memory of its own"
-                     : "to work in place, read the output itself: " + name(k) +
-                           ".load(), and do not pass " + name(other));
+    std::string verb =
+        found == Overlap::some ? " shares memory with argument " : " cannot be proved disjoint from argument ";
+    raiseLaunchError("argument " + name(k) + " is written, but" + verb + name(other) + ", expected disjoint arrays",
+                     b.writable() ? "give each output memory of its own"
+                                  : "to work in place, read the output itself: " + name(k) +
+                                        ".load(), and do not pass " + name(other));
   }
 
   const KernelSignature &signature;
@@ -288,11 +260,7 @@ private:
 
 } // namespace
 
-void tilec::runtime::checkLaunch(const KernelSignature &signature,
-                                 Frame &frame) {
+void tilec::runtime::checkLaunch(const KernelSignature &signature, Frame &frame) {
   LaunchChecker(signature, frame).run();
-  frame.key[0] =
-      makeWord(KeyTag::device, frame.device == hostDevice
-                                   ? hostKey
-                                   : static_cast<uint64_t>(frame.device));
+  frame.key[0] = makeWord(KeyTag::device, frame.device == hostDevice ? hostKey : static_cast<uint64_t>(frame.device));
 }

@@ -18,12 +18,10 @@ namespace {
 constexpr const char *defaultLibrary = "libcuda.so.1";
 constexpr int oldestDriver = 12000;
 
-using GetProcAddress = driver::Result (*)(const char *, void **, int, uint64_t,
-                                          int *);
+using GetProcAddress = driver::Result (*)(const char *, void **, int, uint64_t, int *);
 
 std::string versionText(int version) {
-  return std::to_string(version / 1000) + "." +
-         std::to_string(version % 1000 / 10);
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 } // namespace
@@ -49,8 +47,7 @@ Driver &Driver::load() {
                      "method, or make the first launch in the child");
   void *library = dlopen(libraryPath.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    raiseDriverError("no NVIDIA driver: cannot load " + libraryPath + " (" +
-                         dlerror() + ")",
+    raiseDriverError("no NVIDIA driver: cannot load " + libraryPath + " (" + dlerror() + ")",
                      "numpy arrays run on the CPU without a driver; "
                      "`tilec doctor` shows what is missing");
   auto loaded = std::make_unique<Driver>();
@@ -58,16 +55,12 @@ Driver &Driver::load() {
   if (driver::Result result = loaded->Init(0)) {
     const char *name = nullptr;
     loaded->GetErrorName(result, &name);
-    raiseDriverError(std::string("the CUDA driver cannot be initialised: ") +
-                         (name ? name : std::to_string(result)),
-                     result == driver::errorNoDevice
-                         ? "no GPU is visible; check CUDA_VISIBLE_DEVICES"
-                         : "");
+    raiseDriverError(std::string("the CUDA driver cannot be initialised: ") + (name ? name : std::to_string(result)),
+                     result == driver::errorNoDevice ? "no GPU is visible; check CUDA_VISIBLE_DEVICES" : "");
   }
   int count = 0;
   if (driver::Result result = loaded->DeviceGetCount(&count))
-    raiseDriverError("cuDeviceGetCount failed with error " +
-                     std::to_string(result));
+    raiseDriverError("cuDeviceGetCount failed with error " + std::to_string(result));
   loaded->devices.resize(static_cast<size_t>(count));
   static bool handlerInstalled = false;
   if (!handlerInstalled) {
@@ -80,15 +73,12 @@ Driver &Driver::load() {
 }
 
 void Driver::resolve(void *library) {
-  auto getProcAddress =
-      reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
+  auto getProcAddress = reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
   int version = 0;
-  if (auto getVersion = reinterpret_cast<driver::Result (*)(int *)>(
-          dlsym(library, "cuDriverGetVersion")))
+  if (auto getVersion = reinterpret_cast<driver::Result (*)(int *)>(dlsym(library, "cuDriverGetVersion")))
     getVersion(&version);
   if (!getProcAddress || version < oldestDriver)
-    raiseDriverError("the NVIDIA driver is too old: it supports CUDA " +
-                         versionText(version) + ", tilec needs " +
+    raiseDriverError("the NVIDIA driver is too old: it supports CUDA " + versionText(version) + ", tilec needs " +
                          versionText(oldestDriver),
                      "update the driver to release 525 or later");
 
@@ -97,27 +87,25 @@ void Driver::resolve(void *library) {
     int status = 0;
     driver::Result result = getProcAddress(name, &address, since, 0, &status);
     if (result != driver::success || !address)
-      raiseDriverError(std::string("the NVIDIA driver lacks ") + name +
-                       ", which CUDA " + versionText(since) + " introduced");
+      raiseDriverError(std::string("the NVIDIA driver lacks ") + name + ", which CUDA " + versionText(since) +
+                       " introduced");
     return address;
   };
-#define SYMBOL(member, since, ...)                                             \
-  member = reinterpret_cast<decltype(member)>(find("cu" #member, since));
+#define SYMBOL(member, since, ...) member = reinterpret_cast<decltype(member)>(find("cu" #member, since));
 #include "driver_symbols.def"
 }
 
 DeviceState &Driver::device(int ordinal) {
   if (ordinal < 0 || static_cast<size_t>(ordinal) >= devices.size())
-    raiseDriverError("there is no CUDA device " + std::to_string(ordinal) +
-                     ": " + std::to_string(devices.size()) + " are visible");
+    raiseDriverError("there is no CUDA device " + std::to_string(ordinal) + ": " + std::to_string(devices.size()) +
+                     " are visible");
   auto &slot = devices[static_cast<size_t>(ordinal)];
   if (!slot) {
     auto fresh = std::make_unique<DeviceState>();
     if (Result result = DeviceGet(&fresh->handle, ordinal))
       raiseDriverCallError(result, "cuDeviceGet");
     if (Result result = DevicePrimaryCtxRetain(&fresh->context, fresh->handle))
-      raiseDriverCallError(result, "cuDevicePrimaryCtxRetain",
-                           "opening device " + std::to_string(ordinal));
+      raiseDriverCallError(result, "cuDevicePrimaryCtxRetain", "opening device " + std::to_string(ordinal));
     slot = std::move(fresh);
   }
   return *slot;
@@ -127,8 +115,7 @@ int Driver::attribute(int ordinal, driver::DeviceAttribute which) {
   Device handle = 0;
   int value = 0;
   if (Result result = DeviceGet(&handle, ordinal))
-    raiseDriverCallError(result, "cuDeviceGet",
-                         "looking for device " + std::to_string(ordinal));
+    raiseDriverCallError(result, "cuDeviceGet", "looking for device " + std::to_string(ordinal));
   if (Result result = DeviceGetAttribute(&value, which, handle))
     raiseDriverCallError(result, "cuDeviceGetAttribute");
   return value;
@@ -136,8 +123,7 @@ int Driver::attribute(int ordinal, driver::DeviceAttribute which) {
 
 int Driver::deviceOf(uint64_t pointer) {
   int ordinal = -1;
-  if (PointerGetAttribute(&ordinal, driver::pointerDeviceOrdinal, pointer) !=
-      driver::success)
+  if (PointerGetAttribute(&ordinal, driver::pointerDeviceOrdinal, pointer) != driver::success)
     return -1;
   return ordinal;
 }
@@ -153,8 +139,7 @@ std::string Driver::nameOf(Result result) {
   return full;
 }
 
-CurrentContext::CurrentContext(Driver &driver, driver::Context wanted)
-    : driver(driver) {
+CurrentContext::CurrentContext(Driver &driver, driver::Context wanted) : driver(driver) {
   driver::Context current = nullptr;
   if (driver::Result result = driver.CtxGetCurrent(&current))
     raiseDriverCallError(result, "cuCtxGetCurrent");

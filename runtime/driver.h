@@ -55,8 +55,7 @@ public:
   using Function = driver::Function;
   using LaunchConfig = driver::LaunchConfig;
 
-#define SYMBOL(member, since, ...)                                             \
-  std::add_pointer_t<__VA_ARGS__> member = nullptr;
+#define SYMBOL(member, since, ...) std::add_pointer_t<__VA_ARGS__> member = nullptr;
 #include "driver_symbols.def"
 
 private:

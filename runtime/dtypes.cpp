@@ -36,8 +36,7 @@ constexpr Entry table[dtypeCount] = {
     {"e5m2", "float8_e5m2", nullptr, dlpack::float8e5m2, 8},
 };
 
-template <typename Predicate>
-std::optional<DType> findEntry(Predicate matches) {
+template <typename Predicate> std::optional<DType> findEntry(Predicate matches) {
   for (int index = 0; index < dtypeCount; ++index)
     if (matches(table[index]))
       return static_cast<DType>(index);
@@ -46,35 +45,25 @@ std::optional<DType> findEntry(Predicate matches) {
 
 } // namespace
 
-const char *tilec::runtime::nameOf(DType dtype) {
-  return table[static_cast<int>(dtype)].name;
-}
+const char *tilec::runtime::nameOf(DType dtype) { return table[static_cast<int>(dtype)].name; }
 
-unsigned tilec::runtime::bytesOf(DType dtype) {
-  return table[static_cast<int>(dtype)].bits / 8;
-}
+unsigned tilec::runtime::bytesOf(DType dtype) { return table[static_cast<int>(dtype)].bits / 8; }
 
 std::optional<DType> tilec::runtime::dtypeFromName(std::string_view name) {
   return findEntry([&](const Entry &entry) { return name == entry.name; });
 }
 
-std::optional<DType> tilec::runtime::dtypeFromDLPack(uint8_t code, uint8_t bits,
-                                                     uint16_t lanes) {
+std::optional<DType> tilec::runtime::dtypeFromDLPack(uint8_t code, uint8_t bits, uint16_t lanes) {
   if (lanes != 1)
     return std::nullopt;
-  return findEntry([&](const Entry &entry) {
-    return entry.dlpackCode == code && entry.bits == bits;
-  });
+  return findEntry([&](const Entry &entry) { return entry.dlpackCode == code && entry.bits == bits; });
 }
 
-std::optional<DType>
-tilec::runtime::dtypeFromTypeString(std::string_view text) {
+std::optional<DType> tilec::runtime::dtypeFromTypeString(std::string_view text) {
   constexpr char foreignByteOrder = '>';
   if (text.size() < 3 || text[0] == foreignByteOrder)
     return std::nullopt;
-  return findEntry([&](const Entry &entry) {
-    return entry.typeString && text.substr(1) == entry.typeString;
-  });
+  return findEntry([&](const Entry &entry) { return entry.typeString && text.substr(1) == entry.typeString; });
 }
 
 std::optional<DType> tilec::runtime::dtypeFromNumpyName(std::string_view name) {

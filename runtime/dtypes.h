@@ -38,8 +38,7 @@ unsigned bytesOf(DType dtype);
 std::optional<DType> dtypeFromName(std::string_view name);
 
 /// The dtype with a DLPack type code and width.
-std::optional<DType> dtypeFromDLPack(uint8_t code, uint8_t bits,
-                                     uint16_t lanes);
+std::optional<DType> dtypeFromDLPack(uint8_t code, uint8_t bits, uint16_t lanes);
 
 /// The dtype of an array-interface type string such as "<f4"; nothing for
 /// opaque ("V2") and foreign ones.

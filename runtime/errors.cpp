@@ -11,9 +11,7 @@ namespace {
 
 /// The exception classes live in Python; each is looked up once and kept for
 /// the life of the process.
-PyObject *errorClass(const char *name) {
-  return importAttribute("tilec.diagnostics", name).release();
-}
+PyObject *errorClass(const char *name) { return importAttribute("tilec.diagnostics", name).release(); }
 
 PyObject *launchErrorClass() {
   static PyObject *type = errorClass("LaunchError");
@@ -25,10 +23,8 @@ PyObject *driverErrorClass() {
   return type;
 }
 
-Ref makeError(PyObject *type, const std::string &message,
-              const std::string &hint) {
-  Ref text = Ref::steal(PyUnicode_FromStringAndSize(
-      message.data(), static_cast<Py_ssize_t>(message.size())));
+Ref makeError(PyObject *type, const std::string &message, const std::string &hint) {
+  Ref text = Ref::steal(PyUnicode_FromStringAndSize(message.data(), static_cast<Py_ssize_t>(message.size())));
   if (hint.empty())
     return Ref::steal(PyObject_CallOneArg(type, text.get()));
   Ref args = Ref::steal(PyTuple_Pack(1, text.get()));
@@ -36,8 +32,7 @@ Ref makeError(PyObject *type, const std::string &message,
   return Ref::steal(PyObject_Call(type, args.get(), kwargs.get()));
 }
 
-[[noreturn]] void raise(PyObject *type, const std::string &message,
-                        const std::string &hint) {
+[[noreturn]] void raise(PyObject *type, const std::string &message, const std::string &hint) {
   Ref error = makeError(type, message, hint);
   PyErr_SetObject(type, error.get());
   throw ErrorSet{};
@@ -45,8 +40,7 @@ Ref makeError(PyObject *type, const std::string &message,
 
 } // namespace
 
-void tilec::runtime::raiseLaunchError(const std::string &message,
-                                      const std::string &hint) {
+void tilec::runtime::raiseLaunchError(const std::string &message, const std::string &hint) {
   raise(launchErrorClass(), message, hint);
 }
 
@@ -62,10 +56,8 @@ void tilec::runtime::raiseLaunchErrorFromCurrent(const std::string &message) {
   // KeyboardInterrupt and its like are nobody's bad argument, and an error of
   // our own says already what is wrong.
   static PyObject *family = errorClass("TilecError");
-  if (!PyObject_IsInstance(cause.get(), PyExc_Exception) ||
-      PyObject_IsInstance(cause.get(), family)) {
-    PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(cause.get())),
-                    cause.get());
+  if (!PyObject_IsInstance(cause.get(), PyExc_Exception) || PyObject_IsInstance(cause.get(), family)) {
+    PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(cause.get())), cause.get());
     throw ErrorSet{};
   }
   Ref text = Ref::steal(PyObject_Str(cause.get()));
@@ -77,16 +69,12 @@ void tilec::runtime::raiseLaunchErrorFromCurrent(const std::string &message) {
   throw ErrorSet{};
 }
 
-void tilec::runtime::raiseDriverError(const std::string &message,
-                                      const std::string &hint) {
+void tilec::runtime::raiseDriverError(const std::string &message, const std::string &hint) {
   raise(driverErrorClass(), message, hint);
 }
 
-void tilec::runtime::raiseDriverCallError(driver::Result result,
-                                          const char *function,
-                                          const std::string &context) {
-  std::string message =
-      std::string(function) + " failed with " + Driver::get().nameOf(result);
+void tilec::runtime::raiseDriverCallError(driver::Result result, const char *function, const std::string &context) {
+  std::string message = std::string(function) + " failed with " + Driver::get().nameOf(result);
   if (!context.empty())
     message += " while " + context;
   raise(driverErrorClass(), message, {});

@@ -11,21 +11,17 @@
 namespace tilec::runtime {
 
 /// Raises tilec.diagnostics.LaunchError: the arguments of a launch are wrong.
-[[noreturn]] void raiseLaunchError(const std::string &message,
-                                   const std::string &hint = {});
+[[noreturn]] void raiseLaunchError(const std::string &message, const std::string &hint = {});
 
 /// Raises LaunchError with the Python error that is set as its cause.
 [[noreturn]] void raiseLaunchErrorFromCurrent(const std::string &message);
 
 /// Raises tilec.diagnostics.DriverError: the driver is missing or refused.
-[[noreturn]] void raiseDriverError(const std::string &message,
-                                   const std::string &hint = {});
+[[noreturn]] void raiseDriverError(const std::string &message, const std::string &hint = {});
 
 /// Raises DriverError for the failed call `function`, with the driver's own
 /// name and text for `result`; `context` says what was being done.
-[[noreturn]] void raiseDriverCallError(driver::Result result,
-                                       const char *function,
-                                       const std::string &context = {});
+[[noreturn]] void raiseDriverCallError(driver::Result result, const char *function, const std::string &context = {});
 
 /// A problem with one argument, thrown where the argument's name is not known;
 /// the binder adds it and raises LaunchError.

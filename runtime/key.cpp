@@ -30,8 +30,7 @@ bool needsWideIndices(const ArrayView &view) {
   constexpr uint64_t limit = std::numeric_limits<int32_t>::max();
   if (view.empty())
     return false;
-  bool wide =
-      view.high - view.pointer > limit || view.pointer - view.low > limit;
+  bool wide = view.high - view.pointer > limit || view.pointer - view.low > limit;
   for (int dim = 0; dim < view.rank; ++dim)
     wide |= static_cast<uint64_t>(view.shape[dim]) > limit;
   return wide;
@@ -49,12 +48,9 @@ uint64_t tilec::runtime::packArray(const ArrayView &view, uint64_t address) {
   uint64_t word = arrayBit | head << headBits;
   for (int dim = 0; dim < view.rank; ++dim) {
     uint64_t stride = static_cast<uint64_t>(view.strides[dim]);
-    int strideCode = stride == 1 ? unitStrideCode
-                                 : log2Divisor(stride * bytes, maxAlignLog2);
-    int divisible =
-        log2Divisor(static_cast<uint64_t>(view.shape[dim]), maxDivisibleLog2);
-    word |= static_cast<uint64_t>(divisible * strideCodes + strideCode)
-            << (dim * dimensionBits);
+    int strideCode = stride == 1 ? unitStrideCode : log2Divisor(stride * bytes, maxAlignLog2);
+    int divisible = log2Divisor(static_cast<uint64_t>(view.shape[dim]), maxDivisibleLog2);
+    word |= static_cast<uint64_t>(divisible * strideCodes + strideCode) << (dim * dimensionBits);
   }
   return word;
 }
@@ -74,9 +70,7 @@ ArrayFacts tilec::runtime::unpackArray(uint64_t word) {
     DimensionFacts &dimension = facts.dimensions[dim];
     dimension.divisible = 1 << (code / strideCodes);
     dimension.unitStride = strideCode == unitStrideCode;
-    dimension.strideAlignBytes = dimension.unitStride
-                                     ? static_cast<int>(bytesOf(facts.dtype))
-                                     : 1 << strideCode;
+    dimension.strideAlignBytes = dimension.unitStride ? static_cast<int>(bytesOf(facts.dtype)) : 1 << strideCode;
   }
   return facts;
 }
@@ -86,10 +80,8 @@ uint64_t tilec::runtime::hashWords(const uint64_t *words, size_t count) {
   constexpr uint64_t odd = 0x9E3779B97F4A7C15;
   uint64_t hash = count * odd;
   for (size_t k = 0; k < count; ++k) {
-    unsigned __int128 product =
-        static_cast<unsigned __int128>(hash ^ words[k]) * odd;
-    hash =
-        static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+    unsigned __int128 product = static_cast<unsigned __int128>(hash ^ words[k]) * odd;
+    hash = static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
   return hash;
 }

@@ -34,9 +34,7 @@ constexpr int tagShift = 56;
 constexpr uint64_t payloadMask = (uint64_t(1) << tagShift) - 1;
 constexpr uint64_t hostKey = 0xFFFF;
 
-constexpr uint64_t makeWord(KeyTag tag, uint64_t payload) {
-  return static_cast<uint64_t>(tag) << tagShift | payload;
-}
+constexpr uint64_t makeWord(KeyTag tag, uint64_t payload) { return static_cast<uint64_t>(tag) << tagShift | payload; }
 
 /// `address` is that of the first element, or a number that is only as well
 /// aligned as the variant may rely on.

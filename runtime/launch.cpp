@@ -15,8 +15,8 @@ struct ParameterArena {
   InlineVector<void *, 96> pointers;
 };
 
-void fillParameters(const LaunchPlan &plan, const KernelSignature &signature,
-                    const Frame &frame, ParameterArena &arena) {
+void fillParameters(const LaunchPlan &plan, const KernelSignature &signature, const Frame &frame,
+                    ParameterArena &arena) {
   using Kind = LaunchPlan::ParameterKind;
   for (const LaunchPlan::Parameter &parameter : plan.parameters) {
     const FlatArgument &flat = frame.flat[parameter.argument];
@@ -26,20 +26,16 @@ void fillParameters(const LaunchPlan &plan, const KernelSignature &signature,
       cell = frame.arrays[flat.index].pointer;
       break;
     case Kind::shape:
-      cell =
-          static_cast<uint64_t>(frame.arrays[flat.index].shape[parameter.dim]);
+      cell = static_cast<uint64_t>(frame.arrays[flat.index].shape[parameter.dim]);
       break;
     case Kind::stride:
-      cell = static_cast<uint64_t>(
-          frame.arrays[flat.index].strides[parameter.dim]);
+      cell = static_cast<uint64_t>(frame.arrays[flat.index].strides[parameter.dim]);
       break;
     case Kind::scalar:
       try {
         storeScalar(frame.scalars[flat.index], parameter.dtype, cell);
       } catch (const ArgumentProblem &problem) {
-        raiseLaunchError("argument " +
-                         nameOfArgument(signature, frame, parameter.argument) +
-                         " " + problem.message);
+        raiseLaunchError("argument " + nameOfArgument(signature, frame, parameter.argument) + " " + problem.message);
       }
       break;
     }
@@ -51,13 +47,11 @@ void fillParameters(const LaunchPlan &plan, const KernelSignature &signature,
 
 /// A stream that the author names may be another GPU's; the streams that
 /// libraries name are right by construction.
-void checkStream(Driver &driver, const DeviceState &device,
-                 const Frame &frame) {
+void checkStream(Driver &driver, const DeviceState &device, const Frame &frame) {
   if (!frame.request.hasStream || frame.stream <= driver::perThreadStream)
     return;
   driver::Context owner = nullptr;
-  driver::Result result = driver.StreamGetCtx(
-      reinterpret_cast<driver::Stream>(frame.stream), &owner);
+  driver::Result result = driver.StreamGetCtx(reinterpret_cast<driver::Stream>(frame.stream), &owner);
   if (result == driver::success && owner != device.context)
     raiseLaunchError("stream= belongs to another device or context than the "
                      "arrays, which are on cuda:" +
@@ -66,17 +60,14 @@ void checkStream(Driver &driver, const DeviceState &device,
 }
 
 std::string launchText(const LaunchPlan &plan, const Frame &frame) {
-  return "launching " + plan.symbol + " with grid (" +
-         std::to_string(frame.grid[0]) + ", " + std::to_string(frame.grid[1]) +
-         ", " + std::to_string(frame.grid[2]) + ") of " +
-         std::to_string(plan.threads) +
+  return "launching " + plan.symbol + " with grid (" + std::to_string(frame.grid[0]) + ", " +
+         std::to_string(frame.grid[1]) + ", " + std::to_string(frame.grid[2]) + ") of " + std::to_string(plan.threads) +
          " threads on cuda:" + std::to_string(frame.device);
 }
 
 } // namespace
 
-void tilec::runtime::launch(Variant &variant, const KernelSignature &signature,
-                            Frame &frame) {
+void tilec::runtime::launch(Variant &variant, const KernelSignature &signature, Frame &frame) {
   const LaunchPlan &plan = variant.plan;
   ParameterArena arena;
   fillParameters(plan, signature, frame, arena);
@@ -98,8 +89,7 @@ void tilec::runtime::launch(Variant &variant, const KernelSignature &signature,
   config.stream = reinterpret_cast<driver::Stream>(frame.stream);
   if (plan.hasCluster()) {
     attribute.id = driver::attributeClusterDimension;
-    attribute.value.cluster = {plan.cluster[0], plan.cluster[1],
-                               plan.cluster[2]};
+    attribute.value.cluster = {plan.cluster[0], plan.cluster[1], plan.cluster[2]};
     config.attributes = &attribute;
     config.attributeCount = 1;
   }
@@ -108,8 +98,7 @@ void tilec::runtime::launch(Variant &variant, const KernelSignature &signature,
   // A full launch queue blocks here, perhaps behind a host callback that needs
   // the GIL.
   Py_BEGIN_ALLOW_THREADS;
-  result =
-      driver.LaunchKernelEx(&config, function, arena.pointers.data(), nullptr);
+  result = driver.LaunchKernelEx(&config, function, arena.pointers.data(), nullptr);
   Py_END_ALLOW_THREADS;
   if (result != driver::success)
     raiseDriverCallError(result, "cuLaunchKernelEx", launchText(plan, frame));

@@ -31,8 +31,7 @@ public:
   void acquire() {
     unsigned long self = PyThread_get_thread_ident();
     if (held && owner == self) {
-      PyErr_SetString(PyExc_RuntimeError,
-                      "a kernel was launched while it is being compiled");
+      PyErr_SetString(PyExc_RuntimeError, "a kernel was launched while it is being compiled");
       throw ErrorSet{};
     }
     if (!PyThread_acquire_lock(lock, NOWAIT_LOCK)) {
@@ -78,16 +77,13 @@ LauncherState &stateOf(PyObject *self) {
 // The miss and the CPU
 //===----------------------------------------------------------------------===//
 
-Ref deviceObject(int device) {
-  return device < 0 ? Ref::share(Py_None) : Ref::steal(PyLong_FromLong(device));
-}
+Ref deviceObject(int device) { return device < 0 ? Ref::share(Py_None) : Ref::steal(PyLong_FromLong(device)); }
 
 /// Asks Python for the variant of this key and remembers it.
 Ref askPython(PyObject *self, LauncherState &state, const Frame &frame) {
   Ref specs = specificationOf(state.signature, frame);
   Ref device = deviceObject(frame.device);
-  Ref answer = Ref::steal(
-      PyObject_CallMethod(self, "_resolve", "OO", specs.get(), device.get()));
+  Ref answer = Ref::steal(PyObject_CallMethod(self, "_resolve", "OO", specs.get(), device.get()));
   PyObject *target = nullptr;
   PyObject *guards = nullptr;
   if (!PyArg_ParseTuple(answer.get(), "OO", &target, &guards))
@@ -99,8 +95,7 @@ Ref askPython(PyObject *self, LauncherState &state, const Frame &frame) {
     PyErr_SetString(PyExc_TypeError, "_resolve returned the wrong target");
     throw ErrorSet{};
   }
-  state.variants.insert(frame.key.data(), frame.key.size(),
-                        {Ref::share(target), parseGuards(guards)});
+  state.variants.insert(frame.key.data(), frame.key.size(), {Ref::share(target), parseGuards(guards)});
   return Ref::share(target);
 }
 
@@ -117,44 +112,36 @@ Ref resolve(PyObject *self, LauncherState &state, const Frame &frame) {
 Ref extentsTuple(const int64_t *values, int rank) {
   Ref tuple = Ref::steal(PyTuple_New(rank));
   for (int dim = 0; dim < rank; ++dim)
-    PyTuple_SET_ITEM(tuple.get(), dim,
-                     Ref::steal(PyLong_FromLongLong(values[dim])).release());
+    PyTuple_SET_ITEM(tuple.get(), dim, Ref::steal(PyLong_FromLongLong(values[dim])).release());
   return tuple;
 }
 
 /// A host array as the numpy array that the CPU executor works on.
 Ref hostArray(PyObject *object, const ArrayView &view) {
-  static PyObject *function =
-      importAttribute("tilec.arrays.host", "as_numpy").release();
+  static PyObject *function = importAttribute("tilec.arrays.host", "as_numpy").release();
   Ref shape = extentsTuple(view.shape, view.rank);
   Ref strides = extentsTuple(view.strides, view.rank);
-  return Ref::steal(PyObject_CallFunction(
-      function, "OKOOsO", object, static_cast<unsigned long long>(view.pointer),
-      shape.get(), strides.get(), nameOf(view.dtype),
-      view.readOnly ? Py_True : Py_False));
+  return Ref::steal(PyObject_CallFunction(function, "OKOOsO", object, static_cast<unsigned long long>(view.pointer),
+                                          shape.get(), strides.get(), nameOf(view.dtype),
+                                          view.readOnly ? Py_True : Py_False));
 }
 
 void runOnHost(PyObject *program, const Frame &frame) {
   Ref arguments = Ref::steal(PyList_New(0));
   for (const FlatArgument &flat : frame.flat) {
-    Ref value = flat.isArray ? hostArray(flat.object, frame.arrays[flat.index])
-                             : Ref::share(flat.object);
+    Ref value = flat.isArray ? hostArray(flat.object, frame.arrays[flat.index]) : Ref::share(flat.object);
     check(PyList_Append(arguments.get(), value.get()));
   }
-  Ref grid = frame.tiled
-                 ? Ref::share(Py_None)
-                 : Ref::steal(Py_BuildValue("(III)", frame.grid[0],
-                                            frame.grid[1], frame.grid[2]));
-  Ref result = Ref::steal(PyObject_CallFunctionObjArgs(program, arguments.get(),
-                                                       grid.get(), nullptr));
+  Ref grid = frame.tiled ? Ref::share(Py_None)
+                         : Ref::steal(Py_BuildValue("(III)", frame.grid[0], frame.grid[1], frame.grid[2]));
+  Ref result = Ref::steal(PyObject_CallFunctionObjArgs(program, arguments.get(), grid.get(), nullptr));
 }
 
 //===----------------------------------------------------------------------===//
 // The call
 //===----------------------------------------------------------------------===//
 
-void callLauncher(PyObject *self, PyObject *const *args, size_t nargsf,
-                  PyObject *kwnames) {
+void callLauncher(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   LauncherState &state = stateOf(self);
   Frame frame;
   frame.ignoreHostAlignment = true;
@@ -171,8 +158,7 @@ void callLauncher(PyObject *self, PyObject *const *args, size_t nargsf,
     runOnHost(target.get(), frame);
 }
 
-PyObject *vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
-                     PyObject *kwnames) {
+PyObject *vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   try {
     callLauncher(self, args, nargsf, kwnames);
     Py_RETURN_NONE;
@@ -183,13 +169,11 @@ PyObject *vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
   }
 }
 
-PyObject *specialize(PyObject *self, PyObject *const *args, Py_ssize_t count,
-                     PyObject *kwnames) {
+PyObject *specialize(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames) {
   try {
     LauncherState &state = stateOf(self);
     Frame frame;
-    bindArguments(state.signature, args, static_cast<size_t>(count), kwnames,
-                  frame);
+    bindArguments(state.signature, args, static_cast<size_t>(count), kwnames, frame);
     int device = noDevice;
     for (const ArrayView &view : frame.arrays)
       device = std::max(device, view.device);
@@ -210,8 +194,7 @@ Parameter parseParameter(PyObject *item) {
   int constant = 0;
   int keywordOnly = 0;
   PyObject *defaultValue = nullptr;
-  if (!PyArg_ParseTuple(item, "Upp|O", &name, &constant, &keywordOnly,
-                        &defaultValue))
+  if (!PyArg_ParseTuple(item, "Upp|O", &name, &constant, &keywordOnly, &defaultValue))
     throw ErrorSet{};
   Py_INCREF(name);
   PyUnicode_InternInPlace(&name);
@@ -228,8 +211,7 @@ int initialize(PyObject *object, PyObject *args, PyObject *kwargs) {
   auto *self = reinterpret_cast<LauncherObject *>(object);
   const char *name = nullptr;
   PyObject *parameters = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "sO", const_cast<char **>(names), &name, &parameters))
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO", const_cast<char **>(names), &name, &parameters))
     return -1;
   try {
     // What the first launch will need is loaded when the kernel is defined.
@@ -240,8 +222,7 @@ int initialize(PyObject *object, PyObject *args, PyObject *kwargs) {
     signature.kernelName = name;
     Ref items = Ref::steal(PySequence_Tuple(parameters));
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(items.get()); ++k) {
-      signature.parameters.push_back(
-          parseParameter(PyTuple_GET_ITEM(items.get(), k)));
+      signature.parameters.push_back(parseParameter(PyTuple_GET_ITEM(items.get(), k)));
       signature.positionalCount += !signature.parameters.back().keywordOnly;
     }
     delete std::exchange(self->state, state.release());
@@ -255,8 +236,7 @@ int initialize(PyObject *object, PyObject *args, PyObject *kwargs) {
 /// Python before 3.12 does not inherit the vectorcall flag: without this, a
 /// call of a subclass would build a tuple and a dict first.
 PyObject *initSubclass(PyObject *type, PyObject *) {
-  reinterpret_cast<PyTypeObject *>(type)->tp_flags |=
-      Py_TPFLAGS_HAVE_VECTORCALL;
+  reinterpret_cast<PyTypeObject *>(type)->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
   Py_RETURN_NONE;
 }
 
@@ -273,8 +253,7 @@ int traverse(PyObject *object, visitproc visit, void *arg) {
 }
 
 int clear(PyObject *object) {
-  delete std::exchange(reinterpret_cast<LauncherObject *>(object)->state,
-                       nullptr);
+  delete std::exchange(reinterpret_cast<LauncherObject *>(object)->state, nullptr);
   return 0;
 }
 
@@ -286,41 +265,32 @@ void deallocate(PyObject *object) {
   Py_DECREF(type);
 }
 
-PyMethodDef methods[] = {
-    {"_specialize",
-     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(specialize)),
-     METH_FASTCALL | METH_KEYWORDS,
-     "The specifications of a call's parameters, and its device."},
-    {"__init_subclass__", initSubclass, METH_NOARGS | METH_CLASS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"_specialize", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(specialize)),
+                          METH_FASTCALL | METH_KEYWORDS, "The specifications of a call's parameters, and its device."},
+                         {"__init_subclass__", initSubclass, METH_NOARGS | METH_CLASS, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
 
-PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET,
-                          offsetof(LauncherObject, vectorcall), READONLY,
-                          nullptr},
+PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(LauncherObject, vectorcall), READONLY, nullptr},
                          {nullptr, 0, 0, 0, nullptr}};
 
-constexpr const char *doc =
-    "Launcher(name, parameters)\n--\n\n"
-    "Binds, checks and launches; the base class of kernels.";
+constexpr const char *doc = "Launcher(name, parameters)\n--\n\n"
+                            "Binds, checks and launches; the base class of kernels.";
 
 } // namespace
 
 void tilec::runtime::addLauncherType(PyObject *module) {
-  PyType_Slot slots[] = {
-      {Py_tp_doc, const_cast<char *>(doc)},
-      {Py_tp_new, reinterpret_cast<void *>(PyType_GenericNew)},
-      {Py_tp_init, reinterpret_cast<void *>(initialize)},
-      {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
-      {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
-      {Py_tp_clear, reinterpret_cast<void *>(clear)},
-      {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
-      {Py_tp_methods, methods},
-      {Py_tp_members, members},
-      {0, nullptr}};
-  constexpr unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
-                             Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
-  PyType_Spec spec = {"tilec._runtime.Launcher", sizeof(LauncherObject), 0,
-                      flags, slots};
+  PyType_Slot slots[] = {{Py_tp_doc, const_cast<char *>(doc)},
+                         {Py_tp_new, reinterpret_cast<void *>(PyType_GenericNew)},
+                         {Py_tp_init, reinterpret_cast<void *>(initialize)},
+                         {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
+                         {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+                         {Py_tp_clear, reinterpret_cast<void *>(clear)},
+                         {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
+                         {Py_tp_methods, methods},
+                         {Py_tp_members, members},
+                         {0, nullptr}};
+  constexpr unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
+  PyType_Spec spec = {"tilec._runtime.Launcher", sizeof(LauncherObject), 0, flags, slots};
   Ref type = Ref::steal(PyType_FromSpec(&spec));
   check(PyObject_SetAttrString(module, "Launcher", type.get()));
 }

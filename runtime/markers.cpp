@@ -37,8 +37,7 @@ int64_t tileExtent(PyObject *item, Py_ssize_t dim) {
   Ref index = Ref::share(item);
   if (!PyLong_CheckExact(item)) {
     if (!PyIndex_Check(item))
-      raiseLaunchError("tile_shape[" + std::to_string(dim) +
-                       "] must be an integer, found " + describe(item));
+      raiseLaunchError("tile_shape[" + std::to_string(dim) + "] must be an integer, found " + describe(item));
     index = Ref::steal(PyNumber_Index(item));
   }
   int overflow = 0;
@@ -46,8 +45,7 @@ int64_t tileExtent(PyObject *item, Py_ssize_t dim) {
   if (value == -1 && !overflow && PyErr_Occurred())
     throw ErrorSet{};
   if (overflow || value < 1 || value > largestTileExtent)
-    raiseLaunchError("tile_shape[" + std::to_string(dim) +
-                     "] must be between 1 and 2**30, found " + describe(item));
+    raiseLaunchError("tile_shape[" + std::to_string(dim) + "] must be between 1 and 2**30, found " + describe(item));
   return value;
 }
 
@@ -55,20 +53,16 @@ void parseTileShape(Marker *marker, PyObject *tileShape) {
   // A bare integer is the tile of a vector.
   if (!PyTuple_Check(tileShape) && !PyList_Check(tileShape)) {
     if (!PyIndex_Check(tileShape))
-      raiseLaunchError("tile_shape must be a tuple of integers, found " +
-                       describe(tileShape));
+      raiseLaunchError("tile_shape must be a tuple of integers, found " + describe(tileShape));
     marker->tile[0] = tileExtent(tileShape, 0);
     marker->tileRank = 1;
     marker->tileShape = Ref::steal(PyTuple_Pack(1, tileShape)).release();
     return;
   }
-  Ref tuple = PyTuple_CheckExact(tileShape)
-                  ? Ref::share(tileShape)
-                  : Ref::steal(PySequence_Tuple(tileShape));
+  Ref tuple = PyTuple_CheckExact(tileShape) ? Ref::share(tileShape) : Ref::steal(PySequence_Tuple(tileShape));
   Py_ssize_t rank = PyTuple_GET_SIZE(tuple.get());
   if (rank > maxRank)
-    raiseLaunchError("tile_shape has " + std::to_string(rank) +
-                     " dimensions, expected at most " +
+    raiseLaunchError("tile_shape has " + std::to_string(rank) + " dimensions, expected at most " +
                      std::to_string(maxRank));
   for (Py_ssize_t dim = 0; dim < rank; ++dim)
     marker->tile[dim] = tileExtent(PyTuple_GET_ITEM(tuple.get(), dim), dim);
@@ -76,14 +70,11 @@ void parseTileShape(Marker *marker, PyObject *tileShape) {
   marker->tileShape = tuple.release();
 }
 
-PyObject *makeMarker(PyTypeObject *type, Access access, PyObject *array,
-                     PyObject *tileShape) {
+PyObject *makeMarker(PyTypeObject *type, Access access, PyObject *array, PyObject *tileShape) {
   try {
     if (isMarker(Py_TYPE(array)))
-      raiseLaunchError(std::string(type->tp_name) +
-                       " expects an array, found " + describe(array));
-    auto *marker =
-        reinterpret_cast<Marker *>(type->tp_alloc(type, 0)); // zeroed
+      raiseLaunchError(std::string(type->tp_name) + " expects an array, found " + describe(array));
+    auto *marker = reinterpret_cast<Marker *>(type->tp_alloc(type, 0)); // zeroed
     Ref owner = Ref::steal(reinterpret_cast<PyObject *>(marker));
     Py_INCREF(array);
     marker->array = array;
@@ -98,13 +89,11 @@ PyObject *makeMarker(PyTypeObject *type, Access access, PyObject *array,
 
 /// Assigns positional and keyword arguments to `names`; null when one is
 /// missing, unknown or given twice (with the error set).
-bool unpack(const char *function, const char *const *names, int count,
-            PyObject *const *args, size_t nargsf, PyObject *kwnames,
-            PyObject **out) {
+bool unpack(const char *function, const char *const *names, int count, PyObject *const *args, size_t nargsf,
+            PyObject *kwnames, PyObject **out) {
   Py_ssize_t positional = PyVectorcall_NARGS(nargsf);
   if (positional > count) {
-    PyErr_Format(PyExc_TypeError, "%s() takes %d arguments, found %zd",
-                 function, count, positional);
+    PyErr_Format(PyExc_TypeError, "%s() takes %d arguments, found %zd", function, count, positional);
     return false;
   }
   for (int k = 0; k < count; ++k)
@@ -113,22 +102,18 @@ bool unpack(const char *function, const char *const *names, int count,
   for (Py_ssize_t k = 0; k < keywords; ++k) {
     PyObject *name = PyTuple_GET_ITEM(kwnames, k);
     int slot = 0;
-    while (slot < count &&
-           PyUnicode_CompareWithASCIIString(name, names[slot]) != 0)
+    while (slot < count && PyUnicode_CompareWithASCIIString(name, names[slot]) != 0)
       ++slot;
     if (slot == count || out[slot]) {
-      PyErr_Format(PyExc_TypeError,
-                   slot == count ? "%s() has no argument %R"
-                                 : "%s() got argument %R twice",
-                   function, name);
+      PyErr_Format(PyExc_TypeError, slot == count ? "%s() has no argument %R" : "%s() got argument %R twice", function,
+                   name);
       return false;
     }
     out[slot] = args[positional + k];
   }
   for (int k = 0; k < count; ++k)
     if (!out[k]) {
-      PyErr_Format(PyExc_TypeError, "%s() misses its argument '%s'", function,
-                   names[k]);
+      PyErr_Format(PyExc_TypeError, "%s() misses its argument '%s'", function, names[k]);
       return false;
     }
   return true;
@@ -136,24 +121,21 @@ bool unpack(const char *function, const char *const *names, int count,
 
 constexpr const char *argumentNames[] = {"array", "tile_shape"};
 
-PyObject *callPartition(PyObject *, PyObject *const *args, size_t nargsf,
-                        PyObject *kwnames) {
+PyObject *callPartition(PyObject *, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   PyObject *values[2];
   if (!unpack("partition", argumentNames, 2, args, nargsf, kwnames, values))
     return nullptr;
   return makeMarker(partitionType, Access::exclusive, values[0], values[1]);
 }
 
-PyObject *callAccumulate(PyObject *, PyObject *const *args, size_t nargsf,
-                         PyObject *kwnames) {
+PyObject *callAccumulate(PyObject *, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   PyObject *array = nullptr;
   if (!unpack("accumulate", argumentNames, 1, args, nargsf, kwnames, &array))
     return nullptr;
   return makeMarker(accumulateType, Access::atomic, array, nullptr);
 }
 
-PyObject *callUnchecked(PyObject *, PyObject *const *args, size_t nargsf,
-                        PyObject *kwnames) {
+PyObject *callUnchecked(PyObject *, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   PyObject *array = nullptr;
   if (!unpack("unchecked", argumentNames, 1, args, nargsf, kwnames, &array))
     return nullptr;
@@ -212,8 +194,7 @@ PyObject *representation(PyObject *self) {
 
 PyGetSetDef getters[] = {
     {"array", getArray, nullptr, "The wrapped array.", nullptr},
-    {"tile_shape", getTileShape, nullptr,
-     "The extents of one tile; None unless a partition.", nullptr},
+    {"tile_shape", getTileShape, nullptr, "The extents of one tile; None unless a partition.", nullptr},
     {"access", getAccess, nullptr, "How a kernel may use the array.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
@@ -226,34 +207,24 @@ PyTypeObject *makeType(const char *name, const char *doc) {
                          {Py_tp_repr, reinterpret_cast<void *>(representation)},
                          {0, nullptr}};
   // Made by the three functions only: a bare one would lack its array.
-  constexpr unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                             Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  constexpr unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION;
   PyType_Spec spec = {name, sizeof(Marker), 0, flags, slots};
-  return reinterpret_cast<PyTypeObject *>(
-      Ref::steal(PyType_FromSpec(&spec)).release());
+  return reinterpret_cast<PyTypeObject *>(Ref::steal(PyType_FromSpec(&spec)).release());
 }
 
-constexpr const char *partitionDoc =
-    "partition(array, tile_shape)\n--\n\n"
-    "An output, divided into disjoint tiles: one per program of the launch.";
-constexpr const char *accumulateDoc =
-    "accumulate(array)\n--\n\nAn array that a kernel changes by atomics only.";
-constexpr const char *uncheckedDoc =
-    "unchecked(array)\n--\n\n"
-    "A raw read-write view: the author answers for races.";
+constexpr const char *partitionDoc = "partition(array, tile_shape)\n--\n\n"
+                                     "An output, divided into disjoint tiles: one per program of the launch.";
+constexpr const char *accumulateDoc = "accumulate(array)\n--\n\nAn array that a kernel changes by atomics only.";
+constexpr const char *uncheckedDoc = "unchecked(array)\n--\n\n"
+                                     "A raw read-write view: the author answers for races.";
 
-PyMethodDef functions[] = {
-    {"partition",
-     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(callPartition)),
-     METH_FASTCALL | METH_KEYWORDS, partitionDoc},
-    {"accumulate",
-     reinterpret_cast<PyCFunction>(
-         reinterpret_cast<void (*)()>(callAccumulate)),
-     METH_FASTCALL | METH_KEYWORDS, accumulateDoc},
-    {"unchecked",
-     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(callUnchecked)),
-     METH_FASTCALL | METH_KEYWORDS, uncheckedDoc},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {{"partition", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(callPartition)),
+                            METH_FASTCALL | METH_KEYWORDS, partitionDoc},
+                           {"accumulate", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(callAccumulate)),
+                            METH_FASTCALL | METH_KEYWORDS, accumulateDoc},
+                           {"unchecked", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(callUnchecked)),
+                            METH_FASTCALL | METH_KEYWORDS, uncheckedDoc},
+                           {nullptr, nullptr, 0, nullptr}};
 
 } // namespace
 
@@ -264,7 +235,6 @@ void tilec::runtime::addMarkerTypes(PyObject *module) {
   check(PyModule_AddFunctions(module, functions));
   for (PyTypeObject *type : {partitionType, accumulateType, uncheckedType}) {
     const char *name = strrchr(type->tp_name, '.') + 1;
-    check(PyObject_SetAttrString(module, name,
-                                 reinterpret_cast<PyObject *>(type)));
+    check(PyObject_SetAttrString(module, name, reinterpret_cast<PyObject *>(type)));
   }
 }

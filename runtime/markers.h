@@ -28,8 +28,7 @@ extern PyTypeObject *partitionType, *accumulateType, *uncheckedType;
 void addMarkerTypes(PyObject *module);
 
 inline bool isMarker(PyTypeObject *type) {
-  return type == partitionType || type == accumulateType ||
-         type == uncheckedType;
+  return type == partitionType || type == accumulateType || type == uncheckedType;
 }
 
 } // namespace tilec::runtime

@@ -22,12 +22,10 @@ void *openLibrary(const std::string &path) {
       return library;
   if (void *library = dlopen(libraryName, RTLD_NOW | RTLD_LOCAL))
     return library;
-  throw std::runtime_error(std::string("cannot load the assembler ") +
-                           libraryName + ": " + dlerror());
+  throw std::runtime_error(std::string("cannot load the assembler ") + libraryName + ": " + dlerror());
 }
 
-template <typename Function>
-void find(void *library, const char *name, Function &out) {
+template <typename Function> void find(void *library, const char *name, Function &out) {
   out = reinterpret_cast<Function>(dlsym(library, name));
   if (!out)
     throw std::runtime_error(std::string(libraryName) + " lacks " + name);
@@ -68,9 +66,7 @@ std::string JitLinker::fetch(Handle handle, GetSize size, GetText text) const {
   return result;
 }
 
-JitLinker::Result
-JitLinker::link(const std::string &ptx,
-                const std::vector<std::string> &options) const {
+JitLinker::Result JitLinker::link(const std::string &ptx, const std::vector<std::string> &options) const {
   std::vector<const char *> raw;
   raw.reserve(options.size());
   for (const std::string &option : options)
@@ -78,8 +74,7 @@ JitLinker::link(const std::string &ptx,
 
   Result result{};
   Handle handle = nullptr;
-  result.status =
-      create(&handle, static_cast<uint32_t>(raw.size()), raw.data());
+  result.status = create(&handle, static_cast<uint32_t>(raw.size()), raw.data());
   if (result.status != 0) {
     // A refused option leaves a handle whose log says which one it was.
     if (handle) {

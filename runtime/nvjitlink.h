@@ -30,8 +30,7 @@ public:
 
   /// Assembles one PTX module. Touches no Python object: call it without the
   /// GIL.
-  Result link(const std::string &ptx,
-              const std::vector<std::string> &options) const;
+  Result link(const std::string &ptx, const std::vector<std::string> &options) const;
 
 private:
   explicit JitLinker(void *library);

@@ -19,6 +19,7 @@
 #include "overlap.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 using namespace tilec::runtime;
@@ -62,9 +63,7 @@ public:
   void aim(Wide value) { target += value; }
 
   Overlap solve() {
-    std::sort(terms, terms + count, [](const Term &a, const Term &b) {
-      return a.coefficient > b.coefficient;
-    });
+    std::sort(terms, terms + count, [](const Term &a, const Term &b) { return a.coefficient > b.coefficient; });
     reach[count] = 0;
     divisor[count] = 0;
     for (int k = count - 1; k >= 0; --k) {
@@ -114,9 +113,24 @@ private:
   int steps = 0;
 };
 
+/// Whether every stride steps over all that the strides after it can reach, as
+/// in any row-major array or slice of one: the quick answer to self-overlap.
+bool isNestedInOrder(const Footprint &a) {
+  int64_t reach = a.itemBytes - 1;
+  for (int k = a.rank - 1; k >= 0; --k) {
+    if (a.shape[k] == 1)
+      continue;
+    int64_t stride = std::abs(a.strideBytes[k]);
+    int64_t span = 0;
+    if (stride <= reach || __builtin_mul_overflow(stride, a.shape[k] - 1, &span) ||
+        __builtin_add_overflow(reach, span, &reach))
+      return false;
+  }
+  return true;
+}
+
 bool isEmpty(const Footprint &a) {
-  return std::any_of(a.shape, a.shape + a.rank,
-                     [](int64_t extent) { return extent == 0; });
+  return std::any_of(a.shape, a.shape + a.rank, [](int64_t extent) { return extent == 0; });
 }
 
 } // namespace
@@ -136,7 +150,7 @@ Overlap tilec::runtime::overlap(const Footprint &a, const Footprint &b) {
 }
 
 Overlap tilec::runtime::selfOverlap(const Footprint &a) {
-  if (isEmpty(a))
+  if (isEmpty(a) || isNestedInOrder(a))
     return Overlap::none;
   Term dims[maxTerms];
   int count = 0;
@@ -148,11 +162,8 @@ Overlap tilec::runtime::selfOverlap(const Footprint &a) {
       return Overlap::some;
     dims[count++] = {stride < 0 ? -Wide(stride) : Wide(stride), a.shape[k] - 1};
   }
-  std::sort(dims, dims + count, [](const Term &x, const Term &y) {
-    return x.coefficient < y.coefficient;
-  });
-  // Nested strides, the usual case: every stride steps over all that the
-  // smaller ones can reach.
+  std::sort(dims, dims + count, [](const Term &x, const Term &y) { return x.coefficient < y.coefficient; });
+  // Nested in some other order: a transposed view.
   Wide reach = a.itemBytes - 1;
   bool nested = true;
   for (int k = 0; k < count; ++k) {

@@ -17,8 +17,7 @@ constexpr long supportedVersion = 1;
 }
 
 PyObject *field(PyObject *object, const char *key) {
-  PyObject *value =
-      PyDict_Check(object) ? PyDict_GetItemString(object, key) : nullptr;
+  PyObject *value = PyDict_Check(object) ? PyDict_GetItemString(object, key) : nullptr;
   if (!value)
     malformed(std::string("'") + key + "' is missing");
   return value;
@@ -33,9 +32,7 @@ unsigned numberOf(PyObject *value, const char *key) {
   return static_cast<unsigned>(number);
 }
 
-unsigned numberField(PyObject *object, const char *key) {
-  return numberOf(field(object, key), key);
-}
+unsigned numberField(PyObject *object, const char *key) { return numberOf(field(object, key), key); }
 
 std::string textField(PyObject *object, const char *key) {
   PyObject *value = field(object, key);
@@ -105,14 +102,12 @@ void LaunchPlan::checkAgainst(const Frame &frame) const {
     malformed("its grid rule does not fit the arguments");
   for (const Parameter &parameter : parameters) {
     if (parameter.argument >= frame.flat.size())
-      malformed("it refers to argument " + std::to_string(parameter.argument) +
-                " of " + std::to_string(frame.flat.size()));
+      malformed("it refers to argument " + std::to_string(parameter.argument) + " of " +
+                std::to_string(frame.flat.size()));
     const FlatArgument &flat = frame.flat[parameter.argument];
     bool wantsArray = parameter.kind != ParameterKind::scalar;
     if (flat.isArray != wantsArray ||
-        (wantsArray && parameter.kind != ParameterKind::pointer &&
-         parameter.dim >= frame.arrays[flat.index].rank))
-      malformed("it disagrees with argument " +
-                std::to_string(parameter.argument));
+        (wantsArray && parameter.kind != ParameterKind::pointer && parameter.dim >= frame.arrays[flat.index].rank))
+      malformed("it disagrees with argument " + std::to_string(parameter.argument));
   }
 }

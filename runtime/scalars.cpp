@@ -21,8 +21,8 @@ ScalarValue bindInteger(PyObject *object) {
   if (value.integer == -1 && !overflow && PyErr_Occurred())
     throw ErrorSet{};
   if (!overflow) {
-    bool narrow = value.integer >= std::numeric_limits<int32_t>::min() &&
-                  value.integer <= std::numeric_limits<int32_t>::max();
+    bool narrow =
+        value.integer >= std::numeric_limits<int32_t>::min() && value.integer <= std::numeric_limits<int32_t>::max();
     value.dtype = narrow ? DType::i32 : DType::i64;
     return value;
   }
@@ -34,29 +34,22 @@ ScalarValue bindInteger(PyObject *object) {
     }
     PyErr_Clear();
   }
-  throw ArgumentProblem{"is " + describe(object) +
-                        ", expected an integer from -2**63 to 2**64 - 1"};
+  throw ArgumentProblem{"is " + describe(object) + ", expected an integer from -2**63 to 2**64 - 1"};
 }
 
 [[noreturn]] void outOfRange(const std::string &value, DType dtype) {
-  throw ArgumentProblem{"is " + value + ", which is out of the range of " +
-                        nameOf(dtype)};
+  throw ArgumentProblem{"is " + value + ", which is out of the range of " + nameOf(dtype)};
 }
 
-template <typename T>
-void storeInteger(const ScalarValue &value, DType dtype, uint64_t &out) {
+template <typename T> void storeInteger(const ScalarValue &value, DType dtype, uint64_t &out) {
   if (value.dtype == DType::u64) {
-    if (value.unsignedInteger >
-        static_cast<uint64_t>(std::numeric_limits<T>::max()))
+    if (value.unsignedInteger > static_cast<uint64_t>(std::numeric_limits<T>::max()))
       outOfRange(std::to_string(value.unsignedInteger), dtype);
   } else {
-    bool below = std::is_unsigned_v<T>
-                     ? value.integer < 0
-                     : value.integer <
-                           static_cast<int64_t>(std::numeric_limits<T>::min());
+    bool below =
+        std::is_unsigned_v<T> ? value.integer < 0 : value.integer < static_cast<int64_t>(std::numeric_limits<T>::min());
     bool above = value.integer > 0 &&
-                 static_cast<uint64_t>(value.integer) >
-                     static_cast<uint64_t>(std::numeric_limits<T>::max());
+                 static_cast<uint64_t>(value.integer) > static_cast<uint64_t>(std::numeric_limits<T>::max());
     if (below || above)
       outOfRange(std::to_string(value.integer), dtype);
   }
@@ -67,8 +60,7 @@ void storeInteger(const ScalarValue &value, DType dtype, uint64_t &out) {
 double realOf(const ScalarValue &value) {
   if (value.dtype == DType::f32)
     return value.real;
-  return value.dtype == DType::u64 ? static_cast<double>(value.unsignedInteger)
-                                   : static_cast<double>(value.integer);
+  return value.dtype == DType::u64 ? static_cast<double>(value.unsignedInteger) : static_cast<double>(value.integer);
 }
 
 void storeFloat32(double real, uint64_t &out) {
@@ -105,8 +97,7 @@ ScalarValue tilec::runtime::bindScalar(PyObject *object, ValueKind kind) {
   return bindInteger(index.get());
 }
 
-void tilec::runtime::storeScalar(const ScalarValue &value, DType dtype,
-                                 uint64_t &out) {
+void tilec::runtime::storeScalar(const ScalarValue &value, DType dtype, uint64_t &out) {
   bool integral = value.dtype != DType::f32;
   out = 0;
   if (dtype == DType::f32)
@@ -117,8 +108,7 @@ void tilec::runtime::storeScalar(const ScalarValue &value, DType dtype,
     return;
   }
   if (!integral)
-    throw ArgumentProblem{std::string("is a float, expected a value of ") +
-                          nameOf(dtype)};
+    throw ArgumentProblem{std::string("is a float, expected a value of ") + nameOf(dtype)};
   switch (dtype) {
   case DType::boolean:
   case DType::i8:
@@ -138,7 +128,6 @@ void tilec::runtime::storeScalar(const ScalarValue &value, DType dtype,
   case DType::u64:
     return storeInteger<uint64_t>(value, dtype, out);
   default:
-    throw ArgumentProblem{std::string("cannot be passed to a kernel as ") +
-                          nameOf(dtype)};
+    throw ArgumentProblem{std::string("cannot be passed to a kernel as ") + nameOf(dtype)};
   }
 }

@@ -18,8 +18,7 @@ Ref number(long long value) { return Ref::steal(PyLong_FromLongLong(value)); }
 
 class Decoder {
 public:
-  Decoder(const KernelSignature &signature, const Frame &frame)
-      : signature(signature), next(frame.key.data()) {
+  Decoder(const KernelSignature &signature, const Frame &frame) : signature(signature), next(frame.key.data()) {
     ++next; // the device
   }
 
@@ -30,14 +29,11 @@ public:
     uint64_t payload = word & payloadMask;
     switch (static_cast<KeyTag>(word >> tagShift)) {
     case KeyTag::scalar:
-      return Ref::steal(
-          Py_BuildValue("(ss)", "scalar", nameOf(static_cast<DType>(payload))));
+      return Ref::steal(Py_BuildValue("(ss)", "scalar", nameOf(static_cast<DType>(payload))));
     case KeyTag::constant:
-      return Ref::steal(
-          Py_BuildValue("(sO)", "constant", signature.constants[payload]));
+      return Ref::steal(Py_BuildValue("(sO)", "constant", signature.constants[payload]));
     case KeyTag::sequence: {
-      Ref items = makeTuple(static_cast<Py_ssize_t>(payload),
-                            [&](Py_ssize_t) { return decode(); });
+      Ref items = makeTuple(static_cast<Py_ssize_t>(payload), [&](Py_ssize_t) { return decode(); });
       return Ref::steal(Py_BuildValue("(sO)", "tuple", items.get()));
     }
     case KeyTag::device:
@@ -50,23 +46,16 @@ public:
 private:
   Ref decodeArray(const ArrayFacts &facts) {
     const DimensionFacts *dims = facts.dimensions;
-    Ref units = makeTuple(facts.rank, [&](Py_ssize_t k) {
-      return Ref::share(dims[k].unitStride ? Py_True : Py_False);
-    });
-    Ref divisible = makeTuple(
-        facts.rank, [&](Py_ssize_t k) { return number(dims[k].divisible); });
-    Ref strideAlign = makeTuple(facts.rank, [&](Py_ssize_t k) {
-      return number(dims[k].strideAlignBytes);
-    });
+    Ref units =
+        makeTuple(facts.rank, [&](Py_ssize_t k) { return Ref::share(dims[k].unitStride ? Py_True : Py_False); });
+    Ref divisible = makeTuple(facts.rank, [&](Py_ssize_t k) { return number(dims[k].divisible); });
+    Ref strideAlign = makeTuple(facts.rank, [&](Py_ssize_t k) { return number(dims[k].strideAlignBytes); });
     Ref tile = Ref::share(Py_None);
     if (facts.access == Access::exclusive)
-      tile = makeTuple(facts.rank, [&](Py_ssize_t) {
-        return number(static_cast<long long>(*next++));
-      });
-    return Ref::steal(Py_BuildValue(
-        "(ssisOOOiiO)", "view", nameOf(facts.dtype), facts.rank,
-        nameOf(facts.access), units.get(), divisible.get(), strideAlign.get(),
-        facts.alignBytes, facts.indexBits, tile.get()));
+      tile = makeTuple(facts.rank, [&](Py_ssize_t) { return number(static_cast<long long>(*next++)); });
+    return Ref::steal(Py_BuildValue("(ssisOOOiiO)", "view", nameOf(facts.dtype), facts.rank, nameOf(facts.access),
+                                    units.get(), divisible.get(), strideAlign.get(), facts.alignBytes, facts.indexBits,
+                                    tile.get()));
   }
 
   const KernelSignature &signature;
@@ -75,9 +64,7 @@ private:
 
 } // namespace
 
-Ref tilec::runtime::specificationOf(const KernelSignature &signature,
-                                    const Frame &frame) {
+Ref tilec::runtime::specificationOf(const KernelSignature &signature, const Frame &frame) {
   Decoder decoder(signature, frame);
-  return makeTuple(static_cast<Py_ssize_t>(signature.parameters.size()),
-                   [&](Py_ssize_t) { return decoder.decode(); });
+  return makeTuple(static_cast<Py_ssize_t>(signature.parameters.size()), [&](Py_ssize_t) { return decoder.decode(); });
 }

@@ -15,9 +15,7 @@ namespace {
 /// on this thread; in the relaxed mode it may happen beside it.
 class RelaxedCapture {
 public:
-  explicit RelaxedCapture(Driver &driver) : driver(driver) {
-    driver.ThreadExchangeStreamCaptureMode(&mode);
-  }
+  explicit RelaxedCapture(Driver &driver) : driver(driver) { driver.ThreadExchangeStreamCaptureMode(&mode); }
   ~RelaxedCapture() { driver.ThreadExchangeStreamCaptureMode(&mode); }
   RelaxedCapture(const RelaxedCapture &) = delete;
 
@@ -37,13 +35,11 @@ private:
 };
 
 /// PTX must end in a zero byte, which bytes objects have after their contents.
-driver::Result loadImage(Driver &driver, const char *image,
-                         driver::Library &library, std::string &log) {
+driver::Result loadImage(Driver &driver, const char *image, driver::Library &library, std::string &log) {
   log.assign(8192, '\0');
   int options[] = {driver::jitErrorLogBuffer, driver::jitErrorLogBufferBytes};
   void *values[] = {log.data(), reinterpret_cast<void *>(log.size())};
-  driver::Result result = driver.LibraryLoadData(
-      &library, image, options, values, 2, nullptr, nullptr, 0);
+  driver::Result result = driver.LibraryLoadData(&library, image, options, values, 2, nullptr, nullptr, 0);
   log.resize(std::char_traits<char>::length(log.c_str()));
   return result;
 }
@@ -64,9 +60,7 @@ Variant::~Variant() {
 
 void Variant::loadLibrary(Driver &driver) {
   const char *bytes = PyBytes_AS_STRING(image.get());
-  const char *retry = PyBytes_GET_SIZE(fallback.get())
-                          ? PyBytes_AS_STRING(fallback.get())
-                          : nullptr;
+  const char *retry = PyBytes_GET_SIZE(fallback.get()) ? PyBytes_AS_STRING(fallback.get()) : nullptr;
   driver::Result result = driver::success;
   std::string log;
   driver::Library loaded = nullptr;
@@ -92,9 +86,7 @@ void Variant::loadLibrary(Driver &driver) {
     }
   }
   if (result != driver::success)
-    raiseDriverCallError(result, step,
-                         "loading " + plan.symbol +
-                             (log.empty() ? "" : ": " + log));
+    raiseDriverCallError(result, step, "loading " + plan.symbol + (log.empty() ? "" : ": " + log));
 }
 
 driver::Function Variant::load(Driver &driver, int device) {
@@ -102,23 +94,18 @@ driver::Function Variant::load(Driver &driver, int device) {
   loadLibrary(driver);
   int available = driver.attribute(device, driver::maxSharedBytesPerBlockOptin);
   if (plan.sharedBytes > static_cast<unsigned>(available))
-    raiseLaunchError(
-        plan.symbol + " needs " + std::to_string(plan.sharedBytes) +
-            " bytes of shared memory, device " + std::to_string(device) +
-            " has " + std::to_string(available),
-        "use smaller tiles or fewer stages");
+    raiseLaunchError(plan.symbol + " needs " + std::to_string(plan.sharedBytes) + " bytes of shared memory, device " +
+                         std::to_string(device) + " has " + std::to_string(available),
+                     "use smaller tiles or fewer stages");
   if (plan.sharedBytes > driver::defaultSharedBytes)
     if (driver::Result result =
-            driver.KernelSetAttribute(driver::functionMaxDynamicSharedBytes,
-                                      static_cast<int>(plan.sharedBytes),
-                                      kernel, driver.device(device).handle))
-      raiseDriverCallError(result, "cuKernelSetAttribute",
-                           "preparing " + plan.symbol);
+            driver.KernelSetAttribute(driver::functionMaxDynamicSharedBytes, static_cast<int>(plan.sharedBytes), kernel,
+                                      driver.device(device).handle))
+      raiseDriverCallError(result, "cuKernelSetAttribute", "preparing " + plan.symbol);
   driver::Function function = nullptr;
   if (driver::Result result = driver.KernelGetFunction(&function, kernel))
     raiseDriverCallError(result, "cuKernelGetFunction",
-                         "loading " + plan.symbol + " onto device " +
-                             std::to_string(device));
+                         "loading " + plan.symbol + " onto device " + std::to_string(device));
   if (functions.size() <= static_cast<size_t>(device))
     functions.resize(static_cast<size_t>(device) + 1);
   functions[static_cast<size_t>(device)] = function;
@@ -146,18 +133,14 @@ PyObject *construct(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   PyObject *image = nullptr;
   PyObject *planText = nullptr;
   PyObject *fallback = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "SU|S",
-                                   const_cast<char **>(names), &image,
-                                   &planText, &fallback))
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "SU|S", const_cast<char **>(names), &image, &planText, &fallback))
     return nullptr;
   try {
     LaunchPlan plan = LaunchPlan::parse(planText);
     Ref owner = Ref::steal(type->tp_alloc(type, 0));
     auto *self = reinterpret_cast<VariantObject *>(owner.get());
     Ref empty = Ref::steal(PyBytes_FromStringAndSize(nullptr, 0));
-    new (self->storage)
-        Variant(Ref::share(image), fallback ? Ref::share(fallback) : empty,
-                std::move(plan));
+    new (self->storage) Variant(Ref::share(image), fallback ? Ref::share(fallback) : empty, std::move(plan));
     self->constructed = true;
     Py_INCREF(planText);
     self->planText = planText;
@@ -184,19 +167,16 @@ PyObject *getPlan(PyObject *object, void *) {
 }
 
 PyObject *getSymbol(PyObject *object, void *) {
-  const LaunchPlan &plan =
-      reinterpret_cast<VariantObject *>(object)->variant().plan;
+  const LaunchPlan &plan = reinterpret_cast<VariantObject *>(object)->variant().plan;
   return PyUnicode_FromString(plan.symbol.c_str());
 }
 
-PyGetSetDef getters[] = {
-    {"plan", getPlan, nullptr, "The launch plan, as JSON.", nullptr},
-    {"symbol", getSymbol, nullptr, "The kernel's name in the image.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef getters[] = {{"plan", getPlan, nullptr, "The launch plan, as JSON.", nullptr},
+                         {"symbol", getSymbol, nullptr, "The kernel's name in the image.", nullptr},
+                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-constexpr const char *doc =
-    "Variant(image, plan, fallback=b'')\n--\n\n"
-    "A compiled kernel with its launch plan; loaded at its first launch.";
+constexpr const char *doc = "Variant(image, plan, fallback=b'')\n--\n\n"
+                            "A compiled kernel with its launch plan; loaded at its first launch.";
 
 } // namespace
 
@@ -206,12 +186,9 @@ void tilec::runtime::addVariantType(PyObject *module) {
                          {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
                          {Py_tp_getset, getters},
                          {0, nullptr}};
-  PyType_Spec spec = {"tilec._runtime.Variant", sizeof(VariantObject), 0,
-                      Py_TPFLAGS_DEFAULT, slots};
-  variantType = reinterpret_cast<PyTypeObject *>(
-      Ref::steal(PyType_FromSpec(&spec)).release());
-  check(PyObject_SetAttrString(module, "Variant",
-                               reinterpret_cast<PyObject *>(variantType)));
+  PyType_Spec spec = {"tilec._runtime.Variant", sizeof(VariantObject), 0, Py_TPFLAGS_DEFAULT, slots};
+  variantType = reinterpret_cast<PyTypeObject *>(Ref::steal(PyType_FromSpec(&spec)).release());
+  check(PyObject_SetAttrString(module, "Variant", reinterpret_cast<PyObject *>(variantType)));
 }
 
 Variant *tilec::runtime::variantIn(PyObject *object) {

@@ -17,8 +17,7 @@ namespace tilec::runtime {
 class Variant {
 public:
   Variant(Ref image, Ref fallback, LaunchPlan plan)
-      : plan(std::move(plan)), image(std::move(image)),
-        fallback(std::move(fallback)) {}
+      : plan(std::move(plan)), image(std::move(image)), fallback(std::move(fallback)) {}
   ~Variant();
   Variant(const Variant &) = delete;
 

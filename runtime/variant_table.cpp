@@ -51,15 +51,13 @@ Ref VariantTable::find(const uint64_t *words, size_t count) const {
       return candidate->target;
     // A predicate runs Python, which may launch and insert: hold on to it.
     std::shared_ptr<const Candidate> held = entry.candidates[k];
-    if (std::all_of(held->guards.begin(), held->guards.end(),
-                    [](const Guard &guard) { return guard.holds(); }))
+    if (std::all_of(held->guards.begin(), held->guards.end(), [](const Guard &guard) { return guard.holds(); }))
       return held->target;
   }
   return {};
 }
 
-void VariantTable::insert(const uint64_t *words, size_t count,
-                          Candidate candidate) {
+void VariantTable::insert(const uint64_t *words, size_t count, Candidate candidate) {
   if ((entries.size() + 1) * 2 > slots.size())
     rehash(std::max<size_t>(16, slots.size() * 2));
   uint64_t hash = hashWords(words, count);
@@ -72,14 +70,12 @@ void VariantTable::insert(const uint64_t *words, size_t count,
     entries.push_back(std::move(fresh));
   }
   auto &candidates = entries[index]->candidates;
-  candidates.insert(candidates.begin(),
-                    std::make_shared<const Candidate>(std::move(candidate)));
+  candidates.insert(candidates.begin(), std::make_shared<const Candidate>(std::move(candidate)));
   if (candidates.size() > maxCandidates)
     candidates.pop_back();
 }
 
-size_t VariantTable::slotOf(uint64_t hash, const uint64_t *words,
-                            size_t count) const {
+size_t VariantTable::slotOf(uint64_t hash, const uint64_t *words, size_t count) const {
   size_t mask = slots.size() - 1;
   size_t slot = hash & mask;
   for (; slots[slot] != none; slot = (slot + 1) & mask) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import struct
+import sys
 import threading
 
 import pytest
@@ -415,3 +416,24 @@ def test_many_arguments_move_to_the_heap(driver, memory, kernel_class):
     kernel(partition(memory.array((8,)), (8,)), *arrays)
     pointers = driver.parameters(64)[2::2]
     assert pointers == [array.pointer for array in arrays[:31]]
+
+
+def test_launches_and_refusals_leak_no_references(driver, memory, kernel_class):
+    kernel = kernel_class("y", "pair", ("k", True, True))
+    y, x, number, constant = memory.array((4,)), memory.array((4,)), 12345.5, ("a", "tuple")
+    marked, pair = partition(y, (4,)), [x, (number, None)]
+    held = [y, x, number, constant, marked, pair, pair[1], kernel]
+
+    def use() -> None:
+        kernel(marked, pair, k=constant)
+        for wrong in ([x, y], [x, "text"], [y]):
+            with pytest.raises(LaunchError):
+                kernel(marked, wrong, k=constant)
+
+    use()
+    gc.collect()
+    before = [sys.getrefcount(item) for item in held]
+    for _ in range(200):
+        use()
+    gc.collect()
+    assert [sys.getrefcount(item) for item in held] == before
