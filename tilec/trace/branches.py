@@ -12,9 +12,11 @@ from tilec.trace.slots import (
     Mismatch,
     Slot,
     Unset,
+    copied,
     describe_value,
-    is_tuple,
+    is_tree,
     join,
+    parts,
     rebuild,
     same,
     same_structure,
@@ -57,13 +59,14 @@ class Branch:
         return False
 
     def _begin(self, emitter: Emitter) -> None:
+        refuse_mutations(self._statement)
         self._outside = emitter.block
         self._op = emitter.op("scf.if", (self._condition,), (), regions=2)
         self._blocks = [emitter.add_block(region) for region in self._op.regions]
 
     def enter(self) -> Values:
         """The variables as they are before the statement."""
-        return self._entry
+        return self._entry if self._is_static else tuple(map(copied, self._entry))
 
     def leave(self, values: Values) -> None:
         """The variables as an arm leaves them."""
@@ -105,13 +108,14 @@ class _Merge:
         if same(left, right):
             return left
         if same_structure(arms):
-            items = [self.value(name, list(pair)) for pair in zip(left, right, strict=True)]
+            pairs = zip(parts(left), parts(right), strict=True)
+            items = [self.value(name, list(pair)) for pair in pairs]
             return rebuild(left, items)
         if isinstance(left, Undefined) or isinstance(right, Undefined):
             return self._undefined(name, left, right)
         if isinstance(left, Unset) or isinstance(right, Unset):
             filled = right if isinstance(left, Unset) else left
-            if is_tuple(filled):  # fill item by item
+            if is_tree(filled):  # fill item by item
                 blank = rebuild(filled, [UNSET] * len(filled))
                 pair = [blank if v is UNSET else v for v in arms]
                 return self.value(name, pair)
@@ -172,8 +176,8 @@ class _Merge:
 def _fill(value: Any, results: Any) -> Any:
     if isinstance(value, _Result):
         return value.slot.wrap(results[value.number])
-    if is_tuple(value):
-        return rebuild(value, [_fill(item, results) for item in value])
+    if is_tree(value):
+        return rebuild(value, [_fill(item, results) for item in parts(value)])
     return value
 
 
@@ -181,9 +185,23 @@ def describe_return(value: Any) -> str:
     """What a path returns, in an error text."""
     if value is None or isinstance(value, Unset):
         return "nothing"
-    if is_tuple(value):
+    if is_tree(value):
         return f"{len(value)} values"
     return describe_value(value)
+
+
+def refuse_mutations(statement: Statement) -> None:
+    """Refuse changes of objects in code that the device may run any number of times.
+
+    Raises:
+        TraceError: The statement assigns an attribute, or an element of a global.
+    """
+    for text, span in statement.mutations:
+        raise TraceError(
+            f"{text} is changed inside a `{statement.kind}` on a run-time value",
+            notes=[Note("it is changed here", span)],
+            hint="assign a local variable there, and the attribute or element after it",
+        )
 
 
 def mismatch_error(

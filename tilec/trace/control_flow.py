@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tilec.diagnostics import Frame, TraceError
 from tilec.trace import syntax
@@ -56,6 +56,13 @@ class _Body:
         self._unbound = frozenset(syntax.assigned_in_control_flow(node.body) - self._parameters)
         self._statement_names: set[str] = set()
         self._reads = syntax.reads(node.body)
+        self._local = self._parameters.union(syntax.assigned(node.body))
+        # Asked for before the rewriting hides calls such as a.append(x).
+        self._in_place = {
+            id(statement): syntax.changed_in_place([statement])
+            for statement in ast.walk(node)
+            if isinstance(statement, ast.stmt)
+        }
 
     def rewrite(self) -> ast.FunctionDef:
         node = self._node
@@ -223,7 +230,7 @@ class _Body:
         original: list[ast.stmt],
         place: ast.AST,
     ) -> list[ast.stmt]:
-        names = syntax.assigned([*body, *orelse])
+        names = self._changed([*body, *orelse], original)
         number, variable = self._number(Statement("if", self._record.span(place), names), original)
         arms = ast.If(syntax.attribute(variable, "then"), body or [ast.Pass()], orelse)
         return syntax.located_all(
@@ -248,8 +255,24 @@ class _Body:
         self._statement_names.update(statement.names, statement.targets)
         for name, span in syntax.assignment_places(original, self._record.span):
             statement.places.setdefault(name, []).append(span)
+        for node in syntax.changes_elsewhere(original, self._local):
+            statement.mutations.append((ast.unparse(node), self._record.span(node)))
         number = self._record.add(statement)
         return number, f"__tilec_{statement.kind}_{number}"
+
+    def _changed(self, nodes: list[ast.stmt], original: Sequence[ast.stmt]) -> tuple[str, ...]:
+        """The variables that statements bind, or whose lists and dicts they change."""
+        in_place = self._changed_in_place(original) & self._local
+        return tuple(sorted({*syntax.assigned(nodes), *in_place}))
+
+    def _changed_in_place(self, statements: Sequence[ast.stmt]) -> set[str]:
+        names: set[str] = set()
+        for statement in statements:
+            if id(statement) in self._in_place:
+                names |= self._in_place[id(statement)]
+            elif isinstance(statement, ast.If):  # one that was made here, around others
+                names |= self._changed_in_place([*statement.body, *statement.orelse])
+        return names
 
     def _loop_flags(
         self, node: ast.For | ast.While
@@ -276,7 +299,7 @@ class _Body:
         targets = tuple(sorted(syntax.target_names(node.target)))
         iterable = self._expression(node.iter)
         body = self._loop_body(node, loop)
-        names = tuple(n for n in syntax.assigned(body) if n not in targets)
+        names = tuple(n for n in self._changed(body, [node]) if n not in targets)
         names = (*names, *(flag for flag in exits if flag not in names))
         read_after = frozenset(name for name in names if self._read_outside(name, node))
         place = self._record.span(node.iter)
@@ -317,7 +340,7 @@ class _Body:
         loop, exits, start = self._loop_flags(node)
         test = self._expression(node.test)
         body = self._loop_body(node, loop)
-        names = syntax.assigned([*body, ast.Expr(node.test)])
+        names = self._changed([*body, ast.Expr(node.test)], [node])
         names = (*names, *(flag for flag in exits if flag not in names))
         statement = Statement("while", self._record.span(node.test), names, (), exits)
         number, variable = self._number(statement, [node])

@@ -17,14 +17,16 @@ from tilec.lang.elementwise import bitwise, maximum
 from tilec.lang.emit import Block, Emitter, Handle, current
 from tilec.lang.operands import index_handle, is_number
 from tilec.lang.values import INDEX, Operand, Scalar, Traced, Undefined
-from tilec.trace.branches import Values, describe_return, mismatch_error, truth
+from tilec.trace.branches import Values, describe_return, mismatch_error, refuse_mutations, truth
 from tilec.trace.slots import (
     UNSET,
     Mismatch,
     Slot,
     Unset,
-    is_tuple,
+    copied,
+    is_tree,
     join,
+    parts,
     rebuild,
     same,
     same_structure,
@@ -78,8 +80,8 @@ class _Carried:
             self._collect((number,), value)
 
     def _collect(self, path: tuple[int, ...], value: Any) -> None:
-        if is_tuple(value):
-            for number, item in enumerate(value):
+        if is_tree(value):
+            for number, item in enumerate(parts(value)):
                 self._collect((*path, number), item)
         elif path in self._slots:
             self.leaves.append((path, self._slots[path], value))
@@ -96,8 +98,8 @@ class _Carried:
         def fill(path: tuple[int, ...], value: Any) -> Any:
             if path in wrapped:
                 return wrapped[path]
-            if is_tuple(value):
-                return rebuild(value, [fill((*path, i), v) for i, v in enumerate(value)])
+            if is_tree(value):
+                return rebuild(value, [fill((*path, i), v) for i, v in enumerate(parts(value))])
             return value
 
         return tuple(fill((number,), value) for number, value in enumerate(self._entry))
@@ -115,7 +117,7 @@ class _Carried:
         if isinstance(before, (Undefined, Unset)):
             return self._accept_new(path, name, before, after)
         if same_structure([before, after]):
-            pairs = enumerate(zip(before, after, strict=True))
+            pairs = enumerate(zip(parts(before), parts(after), strict=True))
             return all([self._accept((*path, i), name, b, a) for i, (b, a) in pairs])
         try:
             slot = join(before, after)
@@ -133,7 +135,7 @@ class _Carried:
         fillable = isinstance(before, Unset) or bound_after
         if not fillable or after is None:
             return True
-        if is_tuple(after):
+        if is_tree(after):
             self._replace_entry(path, rebuild(after, [UNSET] * len(after)))
             return False
         if not (isinstance(after, Traced) or is_number(after)):
@@ -145,7 +147,7 @@ class _Carried:
         def replace(old: Any, rest: tuple[int, ...]) -> Any:
             if not rest:
                 return value
-            items = list(old)
+            items = parts(old)
             items[rest[0]] = replace(items[rest[0]], rest[1:])
             return rebuild(old, items)
 
@@ -182,7 +184,7 @@ def _at(values: Any, path: tuple[int, ...]) -> Any:
     for step in path:
         if isinstance(values, Unset):
             return values
-        values = values[step]
+        values = parts(values)[step]
     return values
 
 
@@ -203,6 +205,7 @@ class _Loop:
         self._statement = statement
         self._entry: Values = ()
         self._entered: Values = ()
+        self._before: Values = ()
         self._left: Values = ()
         self._attempts = 0
         self._carried: _Carried | None = None
@@ -210,12 +213,18 @@ class _Loop:
         self._op: Any = None
         self._after: Values = ()
 
+    def _enter(self, values: Values) -> None:
+        """Begin an iteration; the body may change lists and dicts in place."""
+        self._entered = values
+        self._before = tuple(map(copied, values))
+
     def _exit_flags(self, values: Values) -> list[Any]:
         names = self._statement.names
         return [values[names.index(name)] for name in self._statement.exits]
 
     def _device(self, certain: bool) -> _Carried:
         """Begin another attempt at a device loop."""
+        refuse_mutations(self._statement)
         self._attempts += 1
         if self._attempts > _RETRIES:
             raise TraceError(
@@ -287,7 +296,7 @@ class ForLoop(_Loop):
             return
         assert self._carried is not None
         self._left = values
-        if self._carried.accept(self._entered, values):
+        if self._carried.accept(self._before, values):
             self._finish(current(), values)
             self._done = True
 
@@ -315,7 +324,7 @@ class ForLoop(_Loop):
         else:
             position, arguments = self._begin_for(emitter, limits, initial)
         item: Any = Scalar(position, INDEX, weak=True)
-        self._entered = carried.values(arguments)
+        self._enter(carried.values(arguments))
         self._item = item if upward else start + item * step  # type: ignore[operator]
 
     def _limits(self, *values: Operand) -> list[Handle]:
@@ -398,7 +407,7 @@ class WhileLoop(_Loop):
         before, after = self._while_op(emitter, carried.initial(emitter))
         self._bodies = (before, after)
         emitter.move_to(before)
-        self._entered = carried.values(list(before.arguments))
+        self._enter(carried.values(list(before.arguments)))
         return self._entered
 
     def test(self, condition: Any, values: Values) -> bool:
@@ -442,7 +451,7 @@ class WhileLoop(_Loop):
                 self._restart_on_device()  # only the device knows whether the loop goes on
             return
         assert self._carried is not None
-        if self._carried.accept(self._entered, values):
+        if self._carried.accept(self._before, values):
             emitter = current()
             emitter.op("scf.yield", self._carried.yielded(emitter, values))
             emitter.move_to(self._checkpoint[0])

@@ -1,7 +1,8 @@
 """Where control flow meets: which MLIR type a variable has there, and how values get to it.
 
-A variable's value is a tree: tuples of tiles, scalars and Python objects. Python objects that are
-the same on every path stay what they are; numbers that differ become run-time scalars.
+A variable's value is a tree: tuples, lists and dicts of tiles, scalars and Python objects. Python
+objects that are the same on every path stay what they are; numbers that differ become run-time
+scalars.
 """
 
 from __future__ import annotations
@@ -129,27 +130,48 @@ def same(left: Any, right: Any) -> bool:
     return left == right and str(left) == str(right)  # 0.0 and -0.0 differ
 
 
-def is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
-    """Whether ``value`` is a tuple."""
-    return isinstance(value, tuple)
+Tree = tuple[Any, ...] | list[Any] | dict[Any, Any]
+
+
+def is_tree(value: object) -> TypeGuard[Tree]:
+    """Whether ``value`` has parts that may differ from path to path."""
+    return isinstance(value, (tuple, list, dict))
+
+
+def parts(value: Tree) -> list[Any]:
+    """What a tree holds, in order."""
+    return list(value.values()) if isinstance(value, dict) else list(value)
 
 
 def same_structure(values: Sequence[Any]) -> bool:
-    """Whether all values are tuples of one type and length."""
+    """Whether all values are trees of one type, length and keys."""
     first = values[0]
-    return is_tuple(first) and all(type(v) is type(first) and len(v) == len(first) for v in values)
+    if not is_tree(first) or not all(
+        type(v) is type(first) and len(v) == len(first) for v in values
+    ):
+        return False
+    return not isinstance(first, dict) or all(list(v) == list(first) for v in values)
 
 
-def rebuild(like: tuple[Any, ...], items: list[Any]) -> tuple[Any, ...]:
-    """A tuple of the same type, named tuples included."""
+def rebuild(like: Tree, items: list[Any]) -> Tree:
+    """A tree of the same type, named tuples included, with other parts."""
+    if isinstance(like, dict):
+        return dict(zip(like, items, strict=True))
+    if isinstance(like, list):
+        return items
     make = getattr(type(like), "_make", None)
     return make(items) if make is not None else tuple(items)
 
 
+def copied(value: Any) -> Any:
+    """A tree whose lists and dicts can be changed on one path without the others seeing it."""
+    return rebuild(value, [copied(part) for part in parts(value)]) if is_tree(value) else value
+
+
 def describe_value(value: Any) -> str:
     """A value in an error text."""
-    if is_tuple(value):
-        return f"a tuple of {len(value)}"
+    if is_tree(value):
+        return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, Tile):
         return f"{value.dtype} {value.shape}"
     return describe(value)

@@ -21,6 +21,7 @@ class Statement:
         targets: The loop variables of a ``for``.
         exits: Which of ``names`` are flags that end the loop.
         read_after: Which of ``names`` are read anywhere else in the function.
+        mutations: The objects it changes that are no variables: what, and where.
         places: For each variable, the places that assign it, for error texts.
     """
 
@@ -30,6 +31,7 @@ class Statement:
     targets: tuple[str, ...] = ()
     exits: tuple[str, ...] = ()
     read_after: frozenset[str] = frozenset()
+    mutations: list[tuple[str, Span]] = field(default_factory=list[tuple[str, Span]])
     places: dict[str, list[Span]] = field(default_factory=dict[str, list[Span]])
 
 

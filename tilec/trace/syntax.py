@@ -132,6 +132,48 @@ def assigned(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if not name.startswith(STATES)))
 
 
+_MUTATORS = (
+    "append",
+    "clear",
+    "extend",
+    "insert",
+    "pop",
+    "remove",
+    "reverse",
+    "setdefault",
+    "update",
+)
+
+
+def changed_in_place(nodes: Iterable[ast.AST]) -> set[str]:
+    """The variables whose lists or dicts are changed: by ``a[i] = x``, ``a.append(x)`` …."""
+    names: set[str | None] = set()
+    for node in walk_own(nodes):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            names.add(_holder(node))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in _MUTATORS:
+                names.add(_holder(node.func.value))
+    return {name for name in names if name is not None}
+
+
+def changes_elsewhere(nodes: Iterable[ast.AST], local: set[str]) -> Iterable[ast.AST]:
+    """Assignments to attributes, and to elements of what no local variable holds."""
+    for node in walk_own(nodes):
+        if not isinstance(getattr(node, "ctx", None), ast.Store):
+            continue
+        is_element = isinstance(node, ast.Subscript) and _holder(node) not in local
+        if isinstance(node, ast.Attribute) or is_element:
+            yield node
+
+
+def _holder(node: ast.AST) -> str | None:
+    """The variable at the root of ``a[i][j]``."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
 def reads(nodes: Iterable[ast.AST]) -> Counter[str]:
     """How often each variable is read."""
     names = (n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name))

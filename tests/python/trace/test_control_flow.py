@@ -259,6 +259,51 @@ def tuple_carried(c, n):
     return pair[0] * 100 + pair[1]
 
 
+def list_changed_in_loop(c, n):
+    parts = [c, 0, [1, 2]]
+    for i in range(n):
+        parts[0] += i
+        parts[2][1] = parts[2][0] + i
+        if i % 2:
+            parts[1] = parts[0]
+    return parts[0] * 1000 + parts[1] * 10 + parts[2][1]
+
+
+def list_changed_in_one_arm(c, n):
+    parts = [c, n]
+    if c > n:
+        parts[0] = 7
+    else:
+        parts.reverse()
+    return parts[0] * 10 + parts[1]
+
+
+def list_swapped_in_while(c, n):
+    parts = [0, 1]
+    i = 0
+    while i < n:
+        parts[0], parts[1] = parts[1], parts[0] + parts[1]
+        i += 1
+    return parts[0]
+
+
+def dict_changed_in_loop(c, n):
+    state = {"sum": 0, "last": c}
+    for i in range(n):
+        state["sum"] += state["last"]
+        state["last"] = i
+    return state["sum"] * 100 + state["last"]
+
+
+def list_built_while_unrolling(c, n):
+    parts = []
+    for i in range(4):
+        parts.append(c * i)
+        if n == 0:
+            parts[0] = 5
+    return sum(parts) + len(parts)
+
+
 def boolean_operators(c, n):
     if (c > 1 and n > 1) or not c:
         return 1

@@ -8,6 +8,11 @@ import pytest
 import tilec as tl
 
 COLLECTED = []
+TABLE = [0]
+
+
+class Counter:
+    total = 0
 
 
 def expp(y, x):
@@ -113,6 +118,37 @@ def escapes_by_list(y, x, n):
     for _ in range(n):
         kept.append(x.load_like(y))
     y.store(kept[0])
+
+
+def escapes_by_nested_list(y, x, n):
+    kept = [[]]
+    for _ in range(n):
+        kept[0].append(x.load_like(y))
+    y.store(kept[0][0])
+
+
+def escapes_by_helper(y, x, n):
+    kept = []
+
+    def keep(tile):
+        kept.append(tile)
+
+    for _ in range(n):
+        keep(x.load_like(y))
+    y.store(kept[0])
+
+
+def attribute_in_branch(y, x, n):
+    state = Counter()
+    if n > 1:
+        state.total = n
+    y.store(state.total)
+
+
+def element_of_global_in_loop(y, x, n):
+    for i in range(n):
+        TABLE[0] = i
+    y.store(TABLE[0])
 
 
 def unhashable(y, x):
@@ -236,9 +272,35 @@ def unhashable(y, x):
         ),
         (
             escapes_by_list,
+            "kept is a list of 0 in the iteration before and a list of 1 in the next of this `for` "
+            "on a run-time value",
+            "range(n)",
+            None,
+        ),
+        (
+            escapes_by_nested_list,
+            "kept is a list of 0 in the iteration before and a list of 1 in the next of this `for` "
+            "on a run-time value",
+            "range(n)",
+            None,
+        ),
+        (
+            escapes_by_helper,
             "a value made inside a loop or branch is used outside of it",
             "y.store(kept[0])",
             "assign it to a variable before the loop or branch, and update that variable inside",
+        ),
+        (
+            attribute_in_branch,
+            "state.total is changed inside a `if` on a run-time value",
+            "n > 1",
+            "assign a local variable there, and the attribute or element after it",
+        ),
+        (
+            element_of_global_in_loop,
+            "TABLE[0] is changed inside a `for` on a run-time value",
+            "range(n)",
+            "assign a local variable there, and the attribute or element after it",
         ),
         (
             unhashable,
