@@ -26,6 +26,27 @@ namespace tilec {
 void registerInjectFaultPass();
 }
 
+namespace {
+/// CodegenOptions as a command line gives them.
+struct CodegenArguments : PassPipelineOptions<CodegenArguments> {
+  Option<std::string> target{*this, "target", llvm::cl::desc("the target's entry, as JSON; default: the module's")};
+  Option<int64_t> numWarps{*this, "num-warps", llvm::cl::desc("warps of a CTA; 0: from the tiles")};
+  Option<int64_t> numStages{*this, "num-stages", llvm::cl::desc("slots of pipelines; 0: the compiler's choice")};
+
+  tilec::CodegenOptions parse() const {
+    llvm::json::Value entry = nullptr;
+    if (!target.empty()) {
+      llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(target);
+      // What is no JSON stays a string, which the pass refuses with a message.
+      entry = parsed ? std::move(*parsed) : llvm::json::Value(std::string(target));
+      if (!parsed)
+        llvm::consumeError(parsed.takeError());
+    }
+    return {std::move(entry), numWarps, numStages};
+  }
+};
+} // namespace
+
 void tilec::registerDialects(DialectRegistry &registry) {
   registry.insert<tile::TileDialect, tilegpu::TileGPUDialect, arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
                   NVVM::NVVMDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect>();
@@ -45,7 +66,8 @@ void tilec::registerPasses() {
   registerExpandMathPass();
   registerPass(createLowerToLLVMPass);
   PassPipelineRegistration<>("tilec-tile", "simplify a traced module", buildTilePipeline);
-  PassPipelineRegistration<>("tilec-tilegpu", "tile to tilegpu for the target that the module names",
-                             [](OpPassManager &pm) { buildTileGPUPipeline(pm, {}); });
+  PassPipelineRegistration<CodegenArguments>(
+      "tilec-tilegpu", "tile to tilegpu",
+      [](OpPassManager &pm, const CodegenArguments &arguments) { buildTileGPUPipeline(pm, arguments.parse()); });
   PassPipelineRegistration<>("tilec-llvm", "tilegpu to the LLVM dialect", buildLLVMPipeline);
 }

@@ -143,8 +143,9 @@ def _compile_everything(console: Any, target: Target, directory: Path) -> bool:
     from rich.table import Table
 
     title = f"Compiled for {target.name}: milliseconds by phase, in all, and again from the cache"
-    table = Table("kernel", box=SIMPLE_HEAD, pad_edge=False, title=title)
-    for column in (*_PHASES, "all", "again", "KiB", "regs", "spills"):
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0, title=title)
+    table.add_column("kernel", no_wrap=True)
+    for column in (*_PHASES, "all", "again", "KiB", "regs", "spill"):
         table.add_column(column, justify="right", no_wrap=True)
     first, second = DiskCache(directory, 2**30), DiskCache(directory, 2**30)
     refusals: list[str] = []
@@ -169,10 +170,14 @@ def _compile(example: Example, target: Target, first: DiskCache, second: DiskCac
     resources: dict[str, Any] = made.entry.metadata["resources"] or {}
     return [
         example.kernel.name.removesuffix("_kernel"),
-        *(f"{sum(spent.get(name, 0.0) for name in names):.1f}" for names in _PHASES.values()),
-        f"{1e3 * made.seconds:.0f}",
-        f"{1e3 * found.seconds:.1f}",
+        *(_short(sum(spent.get(name, 0.0) for name in names)) for names in _PHASES.values()),
+        _short(1e3 * made.seconds),
+        _short(1e3 * found.seconds),
         f"{len(made.entry.cubin) / 1024:.0f}",
         str(resources.get("registers", "?")),
         str(resources.get("spill_store_bytes", "?")),
     ]
+
+
+def _short(ms: float) -> str:
+    return f"{ms:.1f}" if ms < 10 else f"{ms:.0f}"
