@@ -23,7 +23,9 @@ _TARGET = re.compile(r"\btarget=(sm_\w+)")
 
 
 def expand_targets(argument: str) -> str:
-    """Replace ``target=NAME`` by ``target=`` and the target's row as JSON without spaces.
+    """Replace ``target=NAME`` by the target's row as JSON without spaces.
+
+    MLIR takes one pair of braces off a value, so the JSON stands in a pair of its own.
 
     Raises:
         UnsupportedTargetError: there is no such target.
@@ -31,7 +33,7 @@ def expand_targets(argument: str) -> str:
 
     def row(match: re.Match[str]) -> str:
         text = json.dumps(Target.parse(match[1]).to_json(), separators=(",", ":"))
-        return f"target={text}"
+        return f"target={{{text}}}"
 
     return _TARGET.sub(row, argument)
 

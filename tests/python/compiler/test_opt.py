@@ -14,7 +14,8 @@ def test_opt_target_name_becomes_its_row():
     head, _, rest = expanded.partition("target=")
     row, _, tail = rest.rpartition(" ")
     assert (head, tail) == ("--tilec-tilegpu=", "num-warps=4")
-    assert json.loads(row) == TARGETS["sm_90a"].to_json()
+    assert (row[0], row[-1]) == ("{", "}")  # MLIR takes one pair off
+    assert json.loads(row[1:-1]) == TARGETS["sm_90a"].to_json()
     assert " " not in row
 
 
