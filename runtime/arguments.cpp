@@ -42,7 +42,7 @@ namespace {
 /// Looks for the flat argument number `left` within one value; appends the
 /// path to it when it is there, else takes off the arguments it passed.
 bool findFlat(PyObject *value, size_t &left, std::string &path) {
-  const TypeProfile &profile = profileOf(Py_TYPE(value));
+  const TypeProfile &profile = profileOf(value);
   if (profile.kind == ValueKind::constant)
     return false;
   if (profile.kind != ValueKind::sequence)
@@ -154,7 +154,7 @@ public:
       return pushConstant(value, &parameter);
     const TypeProfile *profile = parameter.seen;
     if (!profile || profile->type != Py_TYPE(value))
-      parameter.seen = profile = &profileOf(Py_TYPE(value));
+      parameter.seen = profile = &profileOf(value);
     bind(value, *profile, &parameter);
   }
 
@@ -205,7 +205,7 @@ private:
     frame.key.push(makeWord(KeyTag::sequence, static_cast<uint64_t>(count)));
     for (Py_ssize_t k = 0; k < count; ++k) {
       PyObject *item = PyTuple_GET_ITEM(value, k);
-      bind(item, profileOf(Py_TYPE(item)), nullptr);
+      bind(item, profileOf(item), nullptr);
     }
   }
 
@@ -213,7 +213,7 @@ private:
     PyTypeObject *type = Py_TYPE(marker.array);
     if (parameter && parameter->seenInMarker && parameter->seenInMarker->type == type)
       return *parameter->seenInMarker;
-    const TypeProfile &profile = profileOf(type);
+    const TypeProfile &profile = profileOf(marker.array);
     if (parameter)
       parameter->seenInMarker = &profile;
     return profile;
@@ -240,6 +240,10 @@ private:
     if (profile.kind != ValueKind::array)
       throw ArgumentProblem{std::string("wraps a ") + Py_TYPE(object)->tp_name + ", expected an array"};
     bindArray(object, profile, frame.request, frame.keepers, view);
+    if (view.hasStream && !frame.request.hasCurrent) {
+      frame.request.hasCurrent = true;
+      frame.request.current = view.stream;
+    }
     view.access = marker ? marker->access : Access::read;
     if (view.access == Access::exclusive)
       divide(view, *marker);

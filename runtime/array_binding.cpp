@@ -54,11 +54,11 @@ constexpr KindName kindNames[] = {
     {"unsupported", ValueKind::unsupported, {}},
 };
 
-void classify(TypeProfile &profile) {
+void classify(TypeProfile &profile, PyObject *example) {
   static PyObject *function = importAttribute("tilec.arrays.registry", "classify").release();
   profile.exchange = exchangeApiOf(profile.type);
-  Ref answer = Ref::steal(PyObject_CallFunctionObjArgs(function, reinterpret_cast<PyObject *>(profile.type),
-                                                       profile.exchange ? Py_True : Py_False, nullptr));
+  Ref answer =
+      Ref::steal(PyObject_CallFunctionObjArgs(function, example, profile.exchange ? Py_True : Py_False, nullptr));
   const char *name = nullptr;
   PyObject *deviceOf = nullptr;
   PyObject *streamOf = nullptr;
@@ -75,7 +75,8 @@ void classify(TypeProfile &profile) {
     profile.streamOf = Ref::share(streamOf).release();
 }
 
-TypeProfile makeProfile(PyTypeObject *type) {
+TypeProfile makeProfile(PyObject *value) {
+  PyTypeObject *type = Py_TYPE(value);
   TypeProfile profile{};
   profile.type = type;
   if (type == &PyBool_Type)
@@ -91,19 +92,20 @@ TypeProfile makeProfile(PyTypeObject *type) {
   else if (isMarker(type))
     profile.kind = ValueKind::marker;
   else
-    classify(profile);
+    classify(profile, value);
   return profile;
 }
 
 } // namespace
 
-const TypeProfile &tilec::runtime::profileOf(PyTypeObject *type) {
+const TypeProfile &tilec::runtime::profileOf(PyObject *value) {
+  PyTypeObject *type = Py_TYPE(value);
   // Never freed: profiles are referred to from every kernel, and types are few.
   static auto *profiles = new std::unordered_map<PyTypeObject *, TypeProfile *>;
   auto known = profiles->find(type);
   if (known != profiles->end())
     return *known->second;
-  auto *profile = new TypeProfile(makeProfile(type));
+  auto *profile = new TypeProfile(makeProfile(value));
   Py_INCREF(type); // its address must not be reused
   return *profiles->emplace(type, profile).first->second;
 }

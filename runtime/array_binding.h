@@ -42,9 +42,9 @@ struct TypeProfile {
   PyObject *streamOf; // Python callable(device ordinal) -> stream; may be null
 };
 
-/// The profile of a type, from a table; a type met for the first time is
-/// classified by tilec.arrays.registry.
-const TypeProfile &profileOf(PyTypeObject *type);
+/// The profile of a value's type, from a table; a type met for the first time
+/// is classified by tilec.arrays.registry, with the value as an example.
+const TypeProfile &profileOf(PyObject *value);
 
 /// Owned Python objects that must outlive a call's use of borrowed memory.
 class Keepers {
@@ -67,6 +67,10 @@ struct BindRequest {
   const dlpack::ExchangeApi *askedApi;
   int askedDevice;
   uintptr_t askedStream;
+  // The stream that an earlier argument calls for, if any: producers without a
+  // stream of their own are asked to be ready there.
+  bool hasCurrent;
+  uintptr_t current;
 };
 
 /// Fills `view` (all but access, tile and grid) from an array object.

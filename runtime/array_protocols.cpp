@@ -86,7 +86,8 @@ void tilec::runtime::bindDLPack(PyObject *object, const TypeProfile &profile, co
   bool onGpu = device.type == dlpack::cuda || device.type == dlpack::cudaManaged;
   // The stream that the producer must be ordered before: that of the launch.
   // A library with a current stream of its own launches there, without any
-  // synchronization (-1); of any other, the legacy default stream is asked for.
+  // synchronization (-1); any other is asked for the stream that the arguments
+  // before it call for, or else for the legacy default one.
   uintptr_t stream = driver::legacyStream;
   bool synchronize = true;
   if (request.hasStream) {
@@ -95,6 +96,8 @@ void tilec::runtime::bindDLPack(PyObject *object, const TypeProfile &profile, co
     Ref current = Ref::steal(PyObject_CallFunction(profile.streamOf, "i", device.id));
     stream = static_cast<uintptr_t>(toAddress(current.get()));
     synchronize = false;
+  } else if (onGpu && request.hasCurrent) {
+    stream = request.current ? request.current : driver::legacyStream;
   }
   Ref streamObject = !onGpu ? Ref::share(Py_None)
                             : Ref::steal(synchronize ? PyLong_FromUnsignedLongLong(stream) : PyLong_FromLong(-1));

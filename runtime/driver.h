@@ -30,6 +30,9 @@ public:
     return load();
   }
 
+  /// The driver if it is loaded and usable in this process, else null.
+  static Driver *ifLoaded() { return state == State::ready ? instance : nullptr; }
+
   /// Forgets the driver in use and loads `path` at the next use (libcuda.so.1
   /// when empty): a hook for tests, which bring a driver that records what it
   /// is told. Kernels that are loaded keep their handles of the old one.

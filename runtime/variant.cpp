@@ -47,15 +47,10 @@ driver::Result loadImage(Driver &driver, const char *image, driver::Library &lib
 } // namespace
 
 Variant::~Variant() {
-  if (!library)
-    return;
-  // At interpreter exit the driver may be gone, and in a forked child it is:
-  // an unload that fails changes nothing.
-  try {
-    Driver::get().LibraryUnload(library);
-  } catch (const ErrorSet &) {
-    PyErr_Clear();
-  }
+  // A forked child has no driver, and at interpreter exit it may be gone: an
+  // unload that fails changes nothing.
+  if (library && Driver::ifLoaded() == loadedBy)
+    loadedBy->LibraryUnload(library);
 }
 
 void Variant::loadLibrary(Driver &driver) {
@@ -80,6 +75,7 @@ void Variant::loadLibrary(Driver &driver) {
     }
     if (result == driver::success) {
       library = loaded;
+      loadedBy = &driver;
       kernel = found;
     } else if (loaded) {
       driver.LibraryUnload(loaded);

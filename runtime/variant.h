@@ -37,6 +37,7 @@ private:
 
   Ref image, fallback; // bytes
   std::mutex loading;
+  Driver *loadedBy = nullptr;
   driver::Library library = nullptr;
   driver::Kernel kernel = nullptr;
   std::vector<driver::Function> functions; // per device ordinal

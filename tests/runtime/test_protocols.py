@@ -233,6 +233,31 @@ def test_dlpack_producer_is_asked_to_order_before_the_launch(driver, kernel_clas
     assert y.asked[0]["max_version"] == (1, 0)
 
 
+def test_dlpack_producer_follows_the_stream_of_earlier_arguments(driver, memory, kernel_class):
+    kernel = kernel_class("y", "x")
+    x = VersionedArray(1 << 40, (4,), strides=(1,))
+    kernel(partition(memory.array((4,), offset=1 << 20, stream=42), (4,)), x)
+    assert (driver.last.stream, x.asked[-1]["stream"]) == (42, 42)
+    y = ExchangeArray((1 << 40) + 4096, (4,), strides=(1,))
+    kernel(partition(y, (4,)), x)
+    assert (driver.last.stream, x.asked[-1]["stream"]) == (500, 500)
+
+
+def test_interface_of_an_object_without_class_attribute_is_bound(driver, kernel_class):
+    class Bare:
+        pass
+
+    bare = Bare()
+    bare.__cuda_array_interface__ = {
+        "shape": (4,),
+        "typestr": "<f4",
+        "data": (1 << 40, False),
+        "version": 3,
+    }
+    kernel_class("y")(partition(bare, (4,)))
+    assert driver.launches == 1
+
+
 def test_dlpack_on_the_host_is_asked_without_stream(kernel_class):
     memory = np.zeros(4, np.float32)
     x = VersionedArray(memory.ctypes.data, (4,), device=(CPU, 0))

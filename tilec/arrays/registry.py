@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from tilec.arrays import cupy, torch
 from tilec.arrays.description import ArraySpec
@@ -26,15 +26,16 @@ class Classification(NamedTuple):
     stream_of: Callable[[int], int] | None = None
 
 
-def classify(kind: type[Any], has_exchange: bool) -> Classification:
+def classify(example: Any, has_exchange: bool) -> Classification:
     """Tell what values of a type are.
 
     Args:
-        kind: the type; not one of the builtin ones, which the runtime knows.
-        has_exchange: whether it has a usable DLPack exchange table.
+        example: the first value met; not of a builtin type, which the runtime knows.
+        has_exchange: whether its type has a usable DLPack exchange table.
     """
+    kind = cast("type[Any]", type(example))
     return _library_array(kind, has_exchange) or Classification(
-        _plain_value(kind) or _protocol_array(kind, has_exchange) or "unsupported"
+        _plain_value(kind) or _protocol_array(example, has_exchange) or "unsupported"
     )
 
 
@@ -78,17 +79,24 @@ def _numpy_scalar(kind: type[Any]) -> str | None:
     return "unsupported" if _inherits(kind, "numpy", "generic") else None
 
 
-def _protocol_array(kind: type[Any], has_exchange: bool) -> str | None:
-    """Arrays of any other library, by what their type offers."""
+def _protocol_array(example: Any, has_exchange: bool) -> str | None:
+    """Arrays of any other library, by what they offer."""
     if has_exchange:
         return "exchange"
-    if hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__"):
+    if _offers(example, "__dlpack__") and _offers(example, "__dlpack_device__"):
         return "dlpack"
-    if hasattr(kind, "__cuda_array_interface__"):
+    if _offers(example, "__cuda_array_interface__"):
         return "cuda_array_interface"
-    if hasattr(kind, "__array_interface__"):
+    if _offers(example, "__array_interface__"):
         return "array_interface"
     return None
+
+
+def _offers(example: Any, name: str) -> bool:
+    """Whether a value has an attribute; no property is evaluated to find out."""
+    return hasattr(cast("type[Any]", type(example)), name) or name in getattr(
+        example, "__dict__", {}
+    )
 
 
 def _inherits(kind: type[Any], library: str, name: str) -> bool:
