@@ -95,7 +95,8 @@ def fma(x, y, z):
     total, rest = two_sum(product, z * scale)
     fused = (total + (rest + low)) / scale
     plain = (x.astype(np.longdouble) * y + z).astype(np.float64)
-    return np.where(np.isfinite(fused), fused, plain)
+    is_zero = (fused == 0) & (x * y + z == 0)  # whose sign the sums above lose
+    return np.where(np.isfinite(fused) & ~is_zero, fused, np.where(is_zero, x * y + z, plain))
 
 
 UNARY = {
