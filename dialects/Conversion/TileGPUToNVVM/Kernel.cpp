@@ -81,7 +81,7 @@ struct Kernel : OpConversionPattern<tile::KernelOp> {
     int64_t sharedBytes = kernelAttr(op, tilegpu::TileGPUDialect::kSharedBytes);
     tilegpu::TargetAttr target = tilegpu::TargetAttr::of(op);
     if (numWarps == 0 || !target)
-      return rewriter.notifyMatchFailure(op, "kernel has no warps or module no target: run tile-to-tilegpu first");
+      return rewriter.notifyMatchFailure(op, "kernel has no warps or module no target: run convert-tile-to-tilegpu first");
 
     TypeConverter::SignatureConversion signature(op.getNumArguments());
     if (failed(getTypeConverter()->convertSignatureArgs(op.getArgumentTypes(), signature)))

@@ -53,7 +53,9 @@ Attribute toAttribute(Builder &builder, const json::Value &value) {
 }
 
 FailureOr<TargetAttr> parseTarget(ModuleOp module, StringRef text) {
-  llvm::Expected<json::Value> parsed = json::parse(text);
+  // MLIR's option parser takes an outer pair of braces for its own quotes.
+  std::string object = text.starts_with("\"") ? "{" + text.str() + "}" : text.str();
+  llvm::Expected<json::Value> parsed = json::parse(object);
   if (!parsed)
     return module.emitError("target: ") << llvm::toString(parsed.takeError());
   Builder builder(module.getContext());
@@ -205,7 +207,7 @@ struct TileToTileGPU : PassWrapper<TileToTileGPU, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TileToTileGPU)
   TileToTileGPU() = default;
   TileToTileGPU(const TileToTileGPU &other) : PassWrapper(other) {}
-  StringRef getArgument() const final { return "tile-to-tilegpu"; }
+  StringRef getArgument() const final { return "convert-tile-to-tilegpu"; }
   StringRef getDescription() const final { return "attach the target, choose warps and the units that multiply"; }
   void getDependentDialects(DialectRegistry &registry) const final { registry.insert<TileGPUDialect>(); }
 

@@ -17,12 +17,14 @@ bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 
 ArrayRef<int64_t> shapeOf(Value tile) { return cast<RankedTensorType>(tile.getType()).getShape(); }
 
-/// The widest vector that gives every thread something, for tiles no memory access has a say in.
+/// Elements of a thread that are neighbours, for tiles no memory access has a say in.
 constexpr int64_t kDefaultVector = 4;
 
-Layout defaultLayout(ArrayRef<int64_t> shape, int64_t numWarps) {
+/// Single elements are gathered one by one: neighbours then go to neighbouring lanes.
+Layout defaultLayout(ArrayRef<int64_t> shape, bool gathered, int64_t numWarps) {
+  const int64_t most = gathered ? 1 : kDefaultVector;
   int64_t vector = 1;
-  while (vector < kDefaultVector && !shape.empty() && shape.back() % (2 * vector) == 0)
+  while (vector < most && !shape.empty() && shape.back() % (2 * vector) == 0)
     vector *= 2;
   return Layout::blocked(shape, rowMajor(shape.size()), vectorForTile(shape, vector, numWarps), numWarps);
 }
@@ -63,7 +65,7 @@ LayoutClasses::LayoutClasses(tile::KernelOp kernel, int64_t numWarps) : kernel(k
   llvm::stable_sort(bySize, [](TileClass *a, TileClass *b) { return a->numElements() > b->numElements(); });
   for (TileClass *left : bySize)
     if (!left->layout) {
-      left->layout = defaultLayout(left->shape, numWarps);
+      left->layout = defaultLayout(left->shape, left->gathered, numWarps);
       propagate();
     }
 }
@@ -137,6 +139,8 @@ void LayoutClasses::buildClasses() {
       classOf(op->getResult(0)).accesses.push_back(op);
     else if (isa<tile::StoreOp>(op))
       classOf(op->getOperand(0)).accesses.push_back(op);
+    else if (isa<tile::GatherOp>(op))
+      classOf(op->getResult(0)).gathered = true;
   });
 }
 

@@ -34,6 +34,7 @@ private:
     /// A part of a larger tile: what a reduction leaves, or what is broadcast. It follows the larger one, so that
     /// neither op moves anything.
     bool narrow = false;
+    bool gathered = false;
     llvm::SmallVector<mlir::Operation *> accesses; ///< loads into it and stores from it
 
     int64_t numElements() const { return mlir::ShapedType::getNumElements(shape); }
