@@ -53,9 +53,7 @@ Attribute toAttribute(Builder &builder, const json::Value &value) {
 }
 
 FailureOr<TargetAttr> parseTarget(ModuleOp module, StringRef text) {
-  // MLIR's option parser takes an outer pair of braces for its own quotes.
-  std::string object = text.starts_with("\"") ? "{" + text.str() + "}" : text.str();
-  llvm::Expected<json::Value> parsed = json::parse(object);
+  llvm::Expected<json::Value> parsed = json::parse(text);
   if (!parsed)
     return module.emitError("target: ") << llvm::toString(parsed.takeError());
   Builder builder(module.getContext());

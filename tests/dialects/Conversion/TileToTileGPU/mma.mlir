@@ -1,5 +1,5 @@
-// RUN: tilec-opt %s --convert-tile-to-tilegpu='target={"name":"sm_90a","features":["mma_bf16","mma_f16"],"limits":{"shared_per_block_bytes":232448}}' | FileCheck %s
-// RUN: tilec-opt %s --convert-tile-to-tilegpu='target={"name":"sm_50"}' | FileCheck %s --check-prefix=SCALAR
+// RUN: tilec-opt %s --convert-tile-to-tilegpu='target={{"name":"sm_90a","features":["mma_bf16","mma_f16"],"limits":{"shared_per_block_bytes":232448}}}' | FileCheck %s
+// RUN: tilec-opt %s --convert-tile-to-tilegpu='target={{"name":"sm_50"}}' | FileCheck %s --check-prefix=SCALAR
 
 !a = !tile.view<?x?xbf16, strides = [?, 1], divisible = [16, 16], stride_align = [16, 2], align = 16, index = 32, read>
 !t = !tile.view<?x?xbf16, strides = [1, ?], divisible = [16, 16], stride_align = [2, 16], align = 16, index = 32, read>

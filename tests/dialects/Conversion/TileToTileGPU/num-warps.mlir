@@ -1,5 +1,5 @@
-// RUN: tilec-opt %s --convert-tile-to-tilegpu='target={"name":"sm_80"}' | FileCheck %s
-// RUN: tilec-opt %s --convert-tile-to-tilegpu='target={"name":"sm_80"} num-warps=2' | FileCheck %s --check-prefix=TWO
+// RUN: tilec-opt %s --convert-tile-to-tilegpu='target={{"name":"sm_80"}}' | FileCheck %s
+// RUN: tilec-opt %s --convert-tile-to-tilegpu='target={{"name":"sm_80"}} num-warps=2' | FileCheck %s --check-prefix=TWO
 
 // About 32 registers of a thread for the largest tile.
 // CHECK: tile.kernel @small{{.*}}tilegpu.num_warps = 1 : i64

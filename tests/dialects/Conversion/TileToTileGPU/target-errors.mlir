@@ -1,9 +1,9 @@
 // RUN: not tilec-opt %s --convert-tile-to-tilegpu 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not tilec-opt %s --convert-tile-to-tilegpu='target=[1]' 2>&1 | FileCheck %s --check-prefix=SHAPE
 // RUN: not tilec-opt %s --convert-tile-to-tilegpu='target=nonsense' 2>&1 | FileCheck %s --check-prefix=SYNTAX
-// RUN: not tilec-opt %s --convert-tile-to-tilegpu='target={"name":"sm_80"} num-warps=3' 2>&1 | FileCheck %s --check-prefix=WARPS
-// RUN: not tilec-opt %s --convert-tile-to-tilegpu='target={"name":"sm_80"} num-warps=64' 2>&1 | FileCheck %s --check-prefix=MANY
-// RUN: not tilec-opt %s --convert-tile-to-tilegpu='target={"name":"sm_80"}' 2>&1 | FileCheck %s --check-prefix=SIZE
+// RUN: not tilec-opt %s --convert-tile-to-tilegpu='target={{"name":"sm_80"}} num-warps=3' 2>&1 | FileCheck %s --check-prefix=WARPS
+// RUN: not tilec-opt %s --convert-tile-to-tilegpu='target={{"name":"sm_80"}} num-warps=64' 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not tilec-opt %s --convert-tile-to-tilegpu='target={{"name":"sm_80"}}' 2>&1 | FileCheck %s --check-prefix=SIZE
 
 // NONE: error: the module names no target and the pass was given none
 // SHAPE: error: target: expected an object with a name, of strings, integers, booleans, arrays and objects, found [1]
