@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
 from tilec import _runtime
+from tilec.compiler.target import Target
 from tilec.diagnostics import LaunchError, TraceError
 from tilec.jit import guards
 from tilec.jit.cache import DiskCache, Request
@@ -200,6 +201,4 @@ def _disk_cache() -> DiskCache:
 @functools.cache
 def _target_of(device: int) -> str:
     """Return the name of the target that fits a GPU."""
-    from tilec.compiler.target import Target
-
     return Target.of_capability(*_runtime.device_properties(device)["capability"]).name
