@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tilec import _runtime
 from tilec.compiler.target import Target
-from tilec.diagnostics import LaunchError, TraceError
+from tilec.diagnostics import LaunchError, TilecError, TraceError
 from tilec.jit import guards
 from tilec.jit.cache import DiskCache, Request
 from tilec.jit.job import CompileJob
@@ -118,6 +118,14 @@ class Kernel(_runtime.Launcher):
         self, specs: tuple[Any, ...], device: int | None
     ) -> tuple[object, tuple[guards.Guard, ...]]:
         """Return what to run for arguments not seen before: the runtime's miss."""
+        try:
+            return self._resolved(specs, device)
+        except TilecError as error:  # says itself where; the way through tilec would hide it
+            raise error.with_traceback(None) from error.__cause__
+
+    def _resolved(
+        self, specs: tuple[Any, ...], device: int | None
+    ) -> tuple[object, tuple[guards.Guard, ...]]:
         signature = signature_of(specs)
         # Before tracing: a global that changes in between then costs a needless miss at worst.
         outside = guards.collect(self.function, signature)
