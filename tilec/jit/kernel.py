@@ -39,7 +39,9 @@ class Kernel(_runtime.Launcher):
     Calling it binds the arguments, checks them, and runs one program per tile: on the GPU that
     holds the arrays, on their library's current stream, or on the CPU when they are in host
     memory. Two keywords belong to the launch: ``stream=`` (a handle or a stream object) and
-    ``grid=`` (one to three integers, for a kernel without a partition).
+    ``grid=`` (one to three integers, for a kernel without a partition). With ``stream=`` the caller
+    orders the arrays' other uses, and keeps their memory until the work there is done, as
+    ``Tensor.record_stream`` does for torch.
 
     Attributes:
         function: the Python function.
