@@ -1,5 +1,7 @@
 """Whole kernels: which ops they become. Their results are tested on the CPU executor."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import tilec as tl
 
 
@@ -74,3 +76,15 @@ def test_trace_op_in_helper_located_with_call_chain(tools):
         f'loc(callsite("_helper"("{__file__}":{_helper.__code__.co_firstlineno + 1}:12) at '
         f'"_caller"("{__file__}":{_caller.__code__.co_firstlineno + 1}:13)))'
     )
+
+
+def test_trace_in_threads_gives_the_same_bytecode(tools):
+    partition, view = tools.view(tl.float16, 2, (64, 32)), tools.view(tl.float16, 2)
+    expected = tools.bytecode(matmul, partition, view, view, tools.constant(16))
+
+    def work(_):
+        return [tools.bytecode(matmul, partition, view, view, tools.constant(16)) for _ in range(5)]
+
+    with ThreadPoolExecutor(8) as pool:
+        found = [code for codes in pool.map(work, range(8)) for code in codes]
+    assert found == [expected] * 40
