@@ -39,6 +39,7 @@ def TileGPU_LayoutAttr : TileGPU_Attr<"Layout", "layout"> {
     ArrayRefParameter<"int64_t">:$repeat);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let genMnemonicAlias = 1;
   let extraClassDeclaration = [{
     int64_t getRank() const { return getRepeat().size(); }
   }];
@@ -56,6 +57,7 @@ def TileGPU_SharedAttr : TileGPU_Attr<"Shared", "shared"> {
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$order, "int64_t":$swizzle);
   let assemblyFormat = "`<` `order` `=` `[` $order `]` `,` `swizzle` `=` $swizzle `>`";
+  let genMnemonicAlias = 1;
   let genVerifyDecl = 1;
 }
 
