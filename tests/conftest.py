@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import tempfile
+
 import numpy as np
 import pytest
 
 pytest.register_assert_rewrite("tilec_cases")
+
+
+def pytest_configure() -> None:
+    """Let child processes import the tilec under test, not the checkout they are started in."""
+    os.environ["PYTHONSAFEPATH"] = "1"
+    if sys.version_info < (3, 11):  # which does not know that variable
+        os.chdir(tempfile.mkdtemp(prefix="tilec-tests-"))
 
 
 @pytest.fixture

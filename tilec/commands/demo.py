@@ -142,7 +142,7 @@ def _compile_everything(console: Any, target: Target, directory: Path) -> bool:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    title = f"Compiled for {target.name}: milliseconds by phase, in all, and again from the cache"
+    title = f"Compiled for {target.name}: ms by phase, in all, and again from the cache"
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0, title=title)
     table.add_column("kernel", no_wrap=True)
     for column in (*_PHASES, "all", "again", "KiB", "regs", "spill"):
