@@ -61,8 +61,17 @@ def register_line_spans(spans: Iterable[Span]) -> None:
 
 
 def positions_of_stack(frame: FrameType | None, stop: CodeType) -> list[Position]:
-    """The author's call chain at ``frame``, innermost first, up to the frame that runs ``stop``."""
-    return list(_without_fragments(_walk_stack(frame, stop)))
+    """The author's call chain at ``frame``, innermost first, up to the frame that runs ``stop``.
+
+    Empty if no frame does: then what lies on the stack is the host program's.
+    """
+    positions: list[Position] = []
+    while frame is not None and frame.f_code is not stop:
+        code = frame.f_code
+        if not is_internal(code.co_filename):
+            positions.append(Position(code, frame.f_lasti, frame.f_lineno))
+        frame = frame.f_back
+    return [] if frame is None else list(_without_fragments(positions))
 
 
 def positions_of_traceback(traceback: TracebackType | None) -> list[Position]:
@@ -74,14 +83,6 @@ def positions_of_traceback(traceback: TracebackType | None) -> list[Position]:
             positions.append(Position(code, traceback.tb_lasti, traceback.tb_lineno))
         traceback = traceback.tb_next
     return list(_without_fragments(reversed(positions)))
-
-
-def _walk_stack(frame: FrameType | None, stop: CodeType) -> Iterator[Position]:
-    while frame is not None and frame.f_code is not stop:
-        code = frame.f_code
-        if not is_internal(code.co_filename):
-            yield Position(code, frame.f_lasti, frame.f_lineno)
-        frame = frame.f_back
 
 
 def _without_fragments(positions: Iterable[Position]) -> Iterator[Position]:
