@@ -23,6 +23,7 @@ void tilec::buildTileGPUPipeline(OpPassManager &pm, const CodegenOptions &option
   // Copies of free tiles that ended up alike; conversions and reductions that nothing uses take no shared memory.
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<tile::KernelOp>(createPipelineLoopsPass(options.numStages));
   pm.addNestedPass<tile::KernelOp>(createAllocateSharedPass());
   pm.addNestedPass<tile::KernelOp>(createInsertBarriersPass());
 }

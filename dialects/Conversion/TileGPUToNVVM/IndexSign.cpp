@@ -46,6 +46,7 @@ void mark(Operation *op, ValueRange indices) {
 void lowering::markNonNegativeIndices(Operation *root) {
   root->walk([](tile::LoadOp load) { mark(load, load.getIndices()); });
   root->walk([](tile::StoreOp store) { mark(store, store.getIndices()); });
+  root->walk([](tilegpu::CopyAsyncOp copy) { mark(copy, copy.getIndices()); });
 }
 
 bool lowering::isNonNegative(Operation *access, int64_t dim) {

@@ -112,6 +112,7 @@ void populateMemoryPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateReducePatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateConvertLayoutPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateSharedMemoryPatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateAsyncCopyPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateMmaPatterns(const TileTypeConverter &types, Patterns &patterns);
 
 } // namespace tilec::lowering

@@ -32,6 +32,7 @@ struct ConvertTileGPUToNVVM : PassWrapper<ConvertTileGPUToNVVM, OperationPass<Mo
     lowering::populateReducePatterns(types, patterns);
     lowering::populateConvertLayoutPatterns(types, patterns);
     lowering::populateSharedMemoryPatterns(types, patterns);
+    lowering::populateAsyncCopyPatterns(types, patterns);
     lowering::populateMmaPatterns(types, patterns);
 
     ConversionTarget target(context);

@@ -143,3 +143,22 @@ LogicalResult MmaOp::verify() {
     return emitOpError("kind fma reads both operands from shared memory");
   return success(succeeded(verifyLayout(*this, getLhs())) && succeeded(verifyLayout(*this, getAcc())));
 }
+
+LogicalResult RingSlotOp::verify() {
+  SmemType ring = getRing().getType(), slot = getType();
+  if (ring.getShape().drop_front() != slot.getShape() || ring.getElementType() != slot.getElementType() ||
+      ring.getLayout().getSwizzle() != slot.getLayout().getSwizzle())
+    return emitOpError("is one stage of the ring ") << ring << ", found " << slot;
+  return success();
+}
+
+LogicalResult CopyAsyncOp::verify() {
+  tile::ViewType view = getView().getType();
+  SmemType dest = getDest().getType();
+  if (!view.isReadOnly())
+    return emitOpError("copies from read views, found ") << view;
+  if (view.getRank() != dest.getRank() || view.getRank() != static_cast<int64_t>(getIndices().size()) ||
+      view.getRank() != getLayout().getRank() || view.getElementType() != dest.getElementType())
+    return emitOpError("view, indices, layout and destination must have one rank and element type");
+  return success();
+}

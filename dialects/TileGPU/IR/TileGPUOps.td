@@ -95,6 +95,51 @@ def TileGPU_MmaOp : TileGPU_Op<"mma", [AllTypesMatch<["acc", "result"]>,
   let hasVerifier = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Asynchronous copies
+//===----------------------------------------------------------------------===//
+
+def TileGPU_RingOp : TileGPU_Op<"ring", [MemoryEffects<[MemAlloc<SharedMemory>]>]> {
+  let summary = "Shared memory for one tile in several stages; the first dimension counts them";
+  let results = (outs TileGPU_SmemType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def TileGPU_RingSlotOp : TileGPU_Op<"ring_slot", [Pure]> {
+  let summary = "One stage of a ring";
+  let arguments = (ins TileGPU_SmemType:$ring, I32:$stage);
+  let results = (outs TileGPU_SmemType:$result);
+  let assemblyFormat = "$ring `[` $stage `]` attr-dict `:` type($ring) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TileGPU_CopyAsyncOp : TileGPU_Op<"copy_async", [MemoryEffects<[MemWrite<SharedMemory>]>]> {
+  let summary = "Start to copy a tile of a `read` view to shared memory";
+  let description = [{
+    Each thread copies the elements it would hold under `layout`; indices and `step`
+    are those of tile.load, and elements out of range become zero. The tile may be
+    read after a `copy_wait` that covers the group of this copy, and a barrier.
+  }];
+  let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$indices, TileGPU_SmemType:$dest,
+                       TileGPU_LayoutAttr:$layout, OptionalAttr<DenseI64ArrayAttr>:$step);
+  let assemblyFormat = [{
+    $view `[` $indices `]` `into` $dest `by` $layout (`step` $step^)? attr-dict
+    `:` type($view) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+def TileGPU_CopyCommitOp : TileGPU_Op<"copy_commit"> {
+  let summary = "The copies that this thread started since its last commit are a group";
+  let assemblyFormat = "attr-dict";
+}
+
+def TileGPU_CopyWaitOp : TileGPU_Op<"copy_wait"> {
+  let summary = "Wait until all but the last `pending` groups of this thread have arrived";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
 def TileGPU_BarrierOp : TileGPU_Op<"barrier", [
     MemoryEffects<[MemRead<SharedMemory>, MemWrite<SharedMemory>]>]> {
   let summary = "All warps of the CTA wait for each other; shared memory is ordered";

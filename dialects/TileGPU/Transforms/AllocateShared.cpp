@@ -80,11 +80,11 @@ public:
 private:
   LogicalResult collect() {
     WalkResult walked = kernel.walk([&](Operation *op) {
-      if (auto alloc = dyn_cast<LocalAllocOp>(op)) {
+      if (isa<LocalAllocOp, RingOp>(op)) {
         Interval live = order.span(op);
-        if (failed(extend(alloc.getResult(), alloc, live)))
+        if (failed(extend(op->getResult(0), op, live)))
           return WalkResult::interrupt();
-        buffers.push_back({op, live, alloc.getType().getBytes(), kTileAlignment});
+        buffers.push_back({op, live, cast<SmemType>(op->getResult(0).getType()).getBytes(), kTileAlignment});
       } else if (int64_t bytes = scratchBytes(op)) {
         buffers.push_back({op, order.span(op), bytes, kScratchAlignment});
       }
@@ -94,7 +94,7 @@ private:
   }
 
   /// Extends `live` to every use of `tile`, which views the memory of `alloc`.
-  LogicalResult extend(Value tile, LocalAllocOp alloc, Interval &live) {
+  LogicalResult extend(Value tile, Operation *alloc, Interval &live) {
     for (Operation *user : tile.getUsers()) {
       if (isa<RegionBranchOpInterface, RegionBranchTerminatorOpInterface>(user))
         return user->emitOpError("carries a shared-memory tile, expected only distributed tiles and scalars");

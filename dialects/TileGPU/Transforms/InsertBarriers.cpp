@@ -8,6 +8,7 @@
 #include "dialects/TileGPU/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include <set>
 
@@ -42,13 +43,18 @@ bool conflict(const Accesses &earlier, const Accesses &later) {
 
 int64_t offsetOf(Operation *op) { return op->getAttrOfType<IntegerAttr>(TileGPUDialect::kSharedOffset).getInt(); }
 
-/// The memory that a shared-memory tile views.
+/// The memory that a shared-memory tile views: of a ring, all of it unless the stage is constant.
 Bytes memoryOf(Value tile) {
   Operation *op = tile.getDefiningOp();
-  while (!isa<LocalAllocOp>(op))
+  if (auto slot = dyn_cast<RingSlotOp>(op)) {
+    int64_t bytes = slot.getType().getBytes(), offset = offsetOf(slot.getRing().getDefiningOp());
+    if (APInt stage; matchPattern(slot.getStage(), m_ConstantInt(&stage)))
+      return {offset + stage.getSExtValue() * bytes, offset + (stage.getSExtValue() + 1) * bytes};
+  }
+  while (!isa<LocalAllocOp, RingOp>(op))
     op = op->getOperand(0).getDefiningOp();
   int64_t offset = offsetOf(op);
-  return {offset, offset + cast<LocalAllocOp>(op).getType().getBytes()};
+  return {offset, offset + cast<SmemType>(op->getResult(0).getType()).getBytes()};
 }
 
 class BarrierInsertion {
@@ -73,6 +79,9 @@ private:
       pending = {scratch, {}};
     } else if (Accesses own = accessesOf(op); !(own == Accesses())) {
       order(op, pending, own);
+      // Readers of a copy wait for it by themselves; later writers must wait for the copy as for a reader.
+      if (isa<CopyAsyncOp>(op))
+        std::swap(own.reads, own.writes);
       pending.add(own);
     }
   }
@@ -106,6 +115,8 @@ private:
     Accesses accesses;
     if (auto alloc = dyn_cast<LocalAllocOp>(op))
       accesses.writes.insert(memoryOf(alloc));
+    else if (auto copy = dyn_cast<CopyAsyncOp>(op))
+      accesses.writes.insert(memoryOf(copy.getDest()));
     else if (isa<LocalLoadOp, MmaOp>(op))
       for (Value operand : op->getOperands())
         if (isa<SmemType>(operand.getType()))
@@ -139,4 +150,5 @@ void tilec::registerTileGPUPasses() {
   registerPass(createRemoveConversionsPass);
   registerPass(createAllocateSharedPass);
   registerPass(createInsertBarriersPass);
+  registerPass([] { return createPipelineLoopsPass(); });
 }
