@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+
 from tilec._mlir._mlir_libs._tilec import layouts
 
 LANES = 32

@@ -4,6 +4,7 @@ import json
 import numpy as np
 import pytest
 from layout_spread import LANES, Spread
+
 from tilec._mlir._mlir_libs._tilec import layouts
 
 

@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import pytest
 from layout_spread import LANES, Spread, assert_covers_once
+
 from tilec._mlir._mlir_libs._tilec import layouts
 
 WARPS = (1, 2, 4, 8, 16)

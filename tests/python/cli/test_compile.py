@@ -100,6 +100,15 @@ def test_inspect_sass_without_disassembler_says_what_is_missing(capsys, place, m
     )
 
 
+def test_demo_compares_with_numpy_and_compiles_everything(capsys):
+    assert cli.main(["demo", "--target=sm_80"]) == 0
+    out = capsys.readouterr().out
+    assert "all results are right" in out
+    assert "Compiled for sm_80" in out
+    for name in ("add", "softmax", "layernorm", "rmsnorm", "matmul", "transpose", "row_sum"):
+        assert out.count(name) >= 2
+
+
 def test_demo_wrong_result_fails(capsys, monkeypatch):
     from tilec.commands import demo
 
