@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 import ml_dtypes
 import numpy as np
 
+import tilec.execute.executor  # noqa: F401  (registers the rules)
+from tilec.execute.registry import PURE_HANDLERS
+
 LANES = 32
 FLOATS = {
     "f16": np.float16,
@@ -372,7 +375,6 @@ INTEGER_PREDICATES = [
     *(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
     *map(as_unsigned, (np.less, np.less_equal, np.greater, np.greater_equal)),
 ]
-ORDERED_PREDICATES = [None, np.equal, np.greater, np.greater_equal, np.less, np.less_equal]
 BINARY = {
     **dict.fromkeys(("addi", "addf"), np.add),
     **dict.fromkeys(("subi", "subf"), np.subtract),
@@ -427,7 +429,6 @@ OTHERS = {
     **dict.fromkeys(("arith.extsi", "arith.extf", "arith.truncf", "arith.index_cast"), convert),
     "arith.trunci": truncate,
     "arith.cmpi": lambda op, x, y: INTEGER_PREDICATES[predicate(op)](x, y),
-    "arith.cmpf": lambda op, x, y: ORDERED_PREDICATES[predicate(op)](x, y),
     "arith.select": lambda op, condition, yes, no: np.where(condition, yes, no),
     "math.fma": multiply_add,
     "math.exp": lambda op, x: np.exp(x.astype(np.float64)).astype(x.dtype),
@@ -439,7 +440,10 @@ OTHERS = {
 def elementwise(name, op, operands):
     """arith, math, and the LLVM ops that take vectors apart."""
     binary = BINARY.get(name.removeprefix("arith."))
-    if binary is None:
+    if binary is None and name in OTHERS:
         return OTHERS[name](op, *operands)
+    if binary is None:  # the CPU executor's rule for one element serves for one element a thread
+        with np.errstate(all="ignore"):
+            return PURE_HANDLERS[name](op)(*operands)
     with np.errstate(over="ignore", invalid="ignore"):
         return binary(*operands).astype(operands[0].dtype)
