@@ -33,9 +33,7 @@ struct InjectFault : PassWrapper<InjectFault, OperationPass<ModuleOp>> {
 };
 } // namespace
 
-std::unique_ptr<Pass> tilec::createInjectFaultPass(StringRef kind) {
-  return std::make_unique<InjectFault>(kind);
-}
+std::unique_ptr<Pass> tilec::createInjectFaultPass(StringRef kind) { return std::make_unique<InjectFault>(kind); }
 
 namespace tilec {
 void registerInjectFaultPass() { PassRegistration<InjectFault>(); }

@@ -5,8 +5,8 @@
 #include "dialects/Conversion/TileToTileGPU/TileToTileGPU.h"
 #include "dialects/Tile/IR/TileDialect.h"
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
-#include "dialects/TileGPU/Transforms/Passes.h"
 #include "dialects/TileGPU/Transforms/Math/ExpandMath.h"
+#include "dialects/TileGPU/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -48,8 +48,8 @@ struct CodegenArguments : PassPipelineOptions<CodegenArguments> {
 } // namespace
 
 void tilec::registerDialects(DialectRegistry &registry) {
-  registry.insert<tile::TileDialect, tilegpu::TileGPUDialect, arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
-                  NVVM::NVVMDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect>();
+  registry.insert<tile::TileDialect, tilegpu::TileGPUDialect, arith::ArithDialect, cf::ControlFlowDialect,
+                  LLVM::LLVMDialect, NVVM::NVVMDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);

@@ -46,9 +46,8 @@ struct Analyses {
     functions.registerPass(instrument);
     modules.registerPass(instrument);
     functions.registerPass([&machine] { return machine.getTargetIRAnalysis(); });
-    functions.registerPass([&machine] {
-      return TargetLibraryAnalysis(TargetLibraryInfoImpl(machine.getTargetTriple()));
-    });
+    functions.registerPass(
+        [&machine] { return TargetLibraryAnalysis(TargetLibraryInfoImpl(machine.getTargetTriple())); });
     functions.registerPass([] { return AssumptionAnalysis(); });
     functions.registerPass([] { return DominatorTreeAnalysis(); });
     functions.registerPass([] { return PostDominatorTreeAnalysis(); });

@@ -16,8 +16,7 @@ using namespace mlir;
 
 namespace {
 /// Runs `work` and returns its wall time in milliseconds.
-template <typename Work>
-double timedMs(Work work) {
+template <typename Work> double timedMs(Work work) {
   auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -28,8 +28,8 @@ bool isNonNegative(Value value, int depth = 0) {
   auto operandsAre = [&] {
     return llvm::all_of(op->getOperands(), [&](Value operand) { return isNonNegative(operand, depth + 1); });
   };
-  if (isa<arith::AddIOp, arith::MulIOp, arith::DivUIOp, arith::DivSIOp, arith::RemUIOp, arith::RemSIOp,
-          arith::MinSIOp, arith::MinUIOp, arith::MaxUIOp, arith::IndexCastOp>(op))
+  if (isa<arith::AddIOp, arith::MulIOp, arith::DivUIOp, arith::DivSIOp, arith::RemUIOp, arith::RemSIOp, arith::MinSIOp,
+          arith::MinUIOp, arith::MaxUIOp, arith::IndexCastOp>(op))
     return operandsAre();
   if (isa<arith::MaxSIOp>(op))
     return llvm::any_of(op->getOperands(), [&](Value operand) { return isNonNegative(operand, depth + 1); });

@@ -81,7 +81,8 @@ struct Kernel : OpConversionPattern<tile::KernelOp> {
     int64_t sharedBytes = kernelAttr(op, tilegpu::TileGPUDialect::kSharedBytes);
     tilegpu::TargetAttr target = tilegpu::TargetAttr::of(op);
     if (numWarps == 0 || !target)
-      return rewriter.notifyMatchFailure(op, "kernel has no warps or module no target: run convert-tile-to-tilegpu first");
+      return rewriter.notifyMatchFailure(op,
+                                         "kernel has no warps or module no target: run convert-tile-to-tilegpu first");
 
     TypeConverter::SignatureConversion signature(op.getNumArguments());
     if (failed(getTypeConverter()->convertSignatureArgs(op.getArgumentTypes(), signature)))
@@ -93,8 +94,10 @@ struct Kernel : OpConversionPattern<tile::KernelOp> {
                       rewriter.getDenseI32ArrayAttr({static_cast<int32_t>(numWarps * tilegpu::kLanes)}));
     annotatePointers(op, signature, function);
 
-    module->setAttr("tilec.plan",
-                    rewriter.getStringAttr(llvm::formatv("{0}", json::Value(launchPlan(op, numWarps, sharedBytes, target.getName()))).str()));
+    module->setAttr(
+        "tilec.plan",
+        rewriter.getStringAttr(
+            llvm::formatv("{0}", json::Value(launchPlan(op, numWarps, sharedBytes, target.getName()))).str()));
     if (sharedBytes > 0)
       declareSharedMemory(module, rewriter);
 
@@ -163,7 +166,8 @@ Value tileCount(OpBuilder &builder, Location loc, tile::ViewType view, Value dim
 
 struct Dim : OpConversionPattern<tile::DimOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(tile::DimOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(tile::DimOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
     ViewValues view = unpackView(rewriter, op.getLoc(), viewOf(op.getView().getType()), adaptor.getView());
     rewriter.replaceOp(op, toIndex(rewriter, op.getLoc(), view.dims[op.getDim()]));
     return success();
@@ -208,8 +212,7 @@ struct Index : OpConversionPattern<tile::IndexOp> {
   }
 };
 
-template <typename Op, typename X, typename Y, typename Z>
-struct SpecialRegister : OpConversionPattern<Op> {
+template <typename Op, typename X, typename Y, typename Z> struct SpecialRegister : OpConversionPattern<Op> {
   using OpConversionPattern<Op>::OpConversionPattern;
   LogicalResult matchAndRewrite(Op op, typename OpConversionPattern<Op>::OneToNOpAdaptor,
                                 ConversionPatternRewriter &rewriter) const final {
@@ -231,7 +234,8 @@ using NumPrograms = SpecialRegister<tile::NumProgramsOp, NVVM::GridDimXOp, NVVM:
 
 struct ViewOf : OpConversionPattern<tile::ViewOfOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(tile::ViewOfOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(tile::ViewOfOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
     rewriter.replaceOpWithMultiple(op, {llvm::to_vector(adaptor.getPartition())});
     return success();
   }
@@ -257,7 +261,8 @@ struct PermuteView : OpConversionPattern<tile::PermuteViewOp> {
 /// Facts only weaken: a stride that was statically 1 becomes a value.
 struct ViewCast : OpConversionPattern<tile::ViewCastOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(tile::ViewCastOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(tile::ViewCastOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
     ViewValues view = unpackView(rewriter, op.getLoc(), op.getView().getType(), adaptor.getView());
     SmallVector<Value> values{view.pointer};
     llvm::append_range(values, view.dims);
@@ -271,7 +276,8 @@ struct ViewCast : OpConversionPattern<tile::ViewCastOp> {
 
 struct Assume : OpConversionPattern<tile::AssumeOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(tile::AssumeOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(tile::AssumeOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
     rewriter.replaceOpWithNewOp<LLVM::AssumeOp>(op, adaptor.getCondition().front());
     return success();
   }

@@ -29,8 +29,10 @@ TileTypeConverter::TileTypeConverter() {
     return success();
   };
   addConversion(addView);
-  addConversion([addView](tile::PartitionType type, SmallVectorImpl<Type> &types) { return addView(type.getView(), types); });
-  addConversion([](tilegpu::SmemType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext(), kSharedSpace); });
+  addConversion(
+      [addView](tile::PartitionType type, SmallVectorImpl<Type> &types) { return addView(type.getView(), types); });
+  addConversion(
+      [](tilegpu::SmemType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext(), kSharedSpace); });
 }
 
 ViewValues lowering::unpackView(OpBuilder &builder, Location loc, tile::ViewType type, ValueRange values) {
@@ -143,8 +145,8 @@ Value lowering::isLive(OpBuilder &builder, Location loc, const Layout &layout, A
     // Even the thread with every bit set stays inside: nothing to test.
     if (repeat[dim] + (threadBits(layout, dim) | atom[dim]) < size)
       continue;
-    Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, coords[dim],
-                                         constantI32(builder, loc, size));
+    Value inside =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, coords[dim], constantI32(builder, loc, size));
     live = andAlso(builder, loc, live, inside);
   }
   return live;
@@ -152,7 +154,8 @@ Value lowering::isLive(OpBuilder &builder, Location loc, const Layout &layout, A
 
 Value lowering::isOwner(OpBuilder &builder, Location loc, const Layout &layout, ThreadId thread) {
   Value owner;
-  for (auto [number, mask] : {std::pair(thread.lane, layout.freeLaneMask()), std::pair(thread.warp, layout.freeWarpMask())}) {
+  for (auto [number, mask] :
+       {std::pair(thread.lane, layout.freeLaneMask()), std::pair(thread.warp, layout.freeWarpMask())}) {
     if (mask == 0)
       continue;
     Value bits = arith::AndIOp::create(builder, loc, number, constantI32(builder, loc, mask));
@@ -291,9 +294,8 @@ SmallVector<Value> lowering::inlineAsm(OpBuilder &builder, Location loc, StringR
   Type result = resultTypes.empty()       ? Type()
                 : resultTypes.size() == 1 ? resultTypes.front()
                                           : Type(LLVM::LLVMStructType::getLiteral(context, resultTypes));
-  auto op = LLVM::InlineAsmOp::create(builder, loc, result ? TypeRange(result) : TypeRange(), inputs, text,
-                                      constraints, sideEffects, /*is_align_stack=*/false,
-                                      LLVM::TailCallKind::None,
+  auto op = LLVM::InlineAsmOp::create(builder, loc, result ? TypeRange(result) : TypeRange(), inputs, text, constraints,
+                                      sideEffects, /*is_align_stack=*/false, LLVM::TailCallKind::None,
                                       LLVM::AsmDialectAttr::get(context, LLVM::AsmDialect::AD_ATT),
                                       /*operand_attrs=*/ArrayAttr());
   SmallVector<Value> results;

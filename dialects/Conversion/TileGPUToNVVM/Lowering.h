@@ -50,8 +50,8 @@ struct ThreadId {
 ThreadId threadId(mlir::OpBuilder &builder, mlir::Location loc);
 
 /// The thread's part of its elements' coordinates, i32 a dimension.
-llvm::SmallVector<mlir::Value> threadCoords(mlir::OpBuilder &builder, mlir::Location loc,
-                                            const tilegpu::Layout &layout, ThreadId thread);
+llvm::SmallVector<mlir::Value> threadCoords(mlir::OpBuilder &builder, mlir::Location loc, const tilegpu::Layout &layout,
+                                            ThreadId thread);
 
 /// Coordinates of the element in register `reg`, i32 a dimension.
 llvm::SmallVector<mlir::Value> elementCoords(mlir::OpBuilder &builder, mlir::Location loc,

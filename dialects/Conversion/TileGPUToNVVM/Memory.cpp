@@ -71,8 +71,7 @@ SmallVector<Value> emitLoad(OpBuilder &builder, Location loc, Value address, int
 
 void emitStore(OpBuilder &builder, Location loc, Value address, ArrayRef<Value> words, int64_t bytes, Value mask) {
   int64_t count = words.size();
-  std::string instruction =
-      "st.global" + accessSuffix(bytes) + " [$0], " + registerList(1, count) + ";";
+  std::string instruction = "st.global" + accessSuffix(bytes) + " [$0], " + registerList(1, count) + ";";
   std::string constraints = "l," + repeated("r", count);
   SmallVector<Value> inputs{address};
   llvm::append_range(inputs, words);
@@ -94,7 +93,8 @@ SmallVector<Value> firsts(ArrayRef<ValueRange> ranges) {
 
 struct Load : OpConversionPattern<tile::LoadOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(tile::LoadOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(tile::LoadOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
     Location loc = op.getLoc();
     tile::ViewType type = op.getView().getType();
     SmallVector<int64_t> step(op.getStep() ? *op.getStep() : op.getType().getShape());
@@ -121,7 +121,8 @@ struct Load : OpConversionPattern<tile::LoadOp> {
 
 struct Store : OpConversionPattern<tile::StoreOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(tile::StoreOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(tile::StoreOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
     Location loc = op.getLoc();
     RankedTensorType tile = op.getValue().getType();
     SmallVector<TileAccess::Bounds> bounds;
@@ -129,7 +130,8 @@ struct Store : OpConversionPattern<tile::StoreOp> {
     tile::ViewType type;
     if (auto partition = dyn_cast<tile::PartitionType>(op.getDest().getType())) {
       type = partition.getView();
-      auto own = tile::IndexOp::create(rewriter, loc, SmallVector<Type>(type.getRank(), rewriter.getIndexType()), op.getDest());
+      auto own = tile::IndexOp::create(rewriter, loc, SmallVector<Type>(type.getRank(), rewriter.getIndexType()),
+                                       op.getDest());
       llvm::append_range(indices, own.getResults());
       // A program's own tile starts inside; it ends inside when its extent divides the array's.
       for (auto [extent, divisor] : llvm::zip_equal(tile.getShape(), type.getDivisible()))
@@ -156,7 +158,8 @@ struct Store : OpConversionPattern<tile::StoreOp> {
 
 struct Gather : OpConversionPattern<tile::GatherOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(tile::GatherOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(tile::GatherOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
     Location loc = op.getLoc();
     tile::ViewType type = op.getView().getType();
     ViewValues view = unpackView(rewriter, loc, type, adaptor.getView());
@@ -174,10 +177,12 @@ struct Gather : OpConversionPattern<tile::GatherOp> {
         // Unsigned: a negative index is beyond any extent.
         inside = andAlso(rewriter, loc, inside,
                          arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult, position, view.dims[dim]));
-        Value stride = arith::MulIOp::create(rewriter, loc, view.strides[dim], constantI64(rewriter, loc, type.getElementBytes()));
+        Value stride =
+            arith::MulIOp::create(rewriter, loc, view.strides[dim], constantI64(rewriter, loc, type.getElementBytes()));
         address = offsetPointer(rewriter, loc, address, arith::MulIOp::create(rewriter, loc, position, stride));
       }
-      SmallVector<Value> words = emitLoad(rewriter, loc, address, type.getElementBytes(), inside, padding, type.isReadOnly());
+      SmallVector<Value> words =
+          emitLoad(rewriter, loc, address, type.getElementBytes(), inside, padding, type.isReadOnly());
       registers.push_back(unpackWords(rewriter, loc, words, element).front());
     }
     rewriter.replaceOpWithMultiple(op, {registers});

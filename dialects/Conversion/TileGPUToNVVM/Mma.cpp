@@ -48,24 +48,17 @@ std::optional<NVVM::MMATypes> operandType(Type type, bool isUnsigned) {
 }
 
 /// fp8 products are not in the NVVM dialect.
-StringRef fp8Name(Type type) {
-  return isa<Float8E4M3FNType>(type) ? "e4m3"
-         : isa<Float8E5M2Type>(type) ? "e5m2"
-                                     : "";
-}
+StringRef fp8Name(Type type) { return isa<Float8E4M3FNType>(type) ? "e4m3" : isa<Float8E5M2Type>(type) ? "e5m2" : ""; }
 
 class Instruction {
 public:
-  Instruction(OpBuilder &builder, tilegpu::MmaOp op, Type lhs, Type rhs,
-              Type acc)
+  Instruction(OpBuilder &builder, tilegpu::MmaOp op, Type lhs, Type rhs, Type acc)
       : builder(builder), loc(op.getLoc()), lhs(lhs), rhs(rhs), acc(acc),
-        lhsType(operandType(lhs, op.getLhsUnsigned())),
-        rhsType(operandType(rhs, op.getRhsUnsigned())) {}
+        lhsType(operandType(lhs, op.getLhsUnsigned())), rhsType(operandType(rhs, op.getRhsUnsigned())) {}
 
   /// Why no instruction multiplies these types, or nothing.
   StringRef unsupported() const {
-    if (lhs.getIntOrFloatBitWidth() != rhs.getIntOrFloatBitWidth() ||
-        lhs.isInteger() != rhs.isInteger())
+    if (lhs.getIntOrFloatBitWidth() != rhs.getIntOrFloatBitWidth() || lhs.isInteger() != rhs.isInteger())
       return "operands must be of one kind and width";
     if (isFp8())
       return acc.isF32() ? "" : "fp8 accumulates in f32";
@@ -75,9 +68,7 @@ public:
       return acc.isInteger(32) ? "" : "i8 accumulates in i32";
     if (lhs != rhs)
       return "operands must have one type";
-    return acc.isF32() || (lhs.isF16() && acc.isF16())
-               ? ""
-               : "no mma.sync accumulates in this type";
+    return acc.isF32() || (lhs.isF16() && acc.isF16()) ? "" : "no mma.sync accumulates in this type";
   }
 
   /// `a`: 4 words, `b`: 2 words, `c`: 4 accumulators, replaced.
@@ -85,20 +76,14 @@ public:
     if (isFp8())
       return emitFp8(a, b, c);
     SmallVector<Value> accs = accOperands(c);
-    SmallVector<Type> resultTypes =
-        llvm::map_to_vector(accs, [](Value value) { return value.getType(); });
-    Type result =
-        LLVM::LLVMStructType::getLiteral(builder.getContext(), resultTypes);
+    SmallVector<Type> resultTypes = llvm::map_to_vector(accs, [](Value value) { return value.getType(); });
+    Type result = LLVM::LLVMStructType::getLiteral(builder.getContext(), resultTypes);
     int64_t k = kStepBytes * 8 / lhs.getIntOrFloatBitWidth();
-    auto overflow = lhs.isInteger()
-                        ? std::optional(NVVM::MMAIntOverflow::wrapped)
-                        : std::nullopt;
-    Value product = NVVM::MmaOp::create(
-        builder, loc, result, operands(a, lhs), operands(b, rhs), accs,
-        ArrayRef<int64_t>{kInstructionM, kInstructionN, k}, std::nullopt,
-        overflow, std::array<NVVM::MMATypes, 2>{*lhsType, *rhsType},
-        std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
-                                       NVVM::MMALayout::col});
+    auto overflow = lhs.isInteger() ? std::optional(NVVM::MMAIntOverflow::wrapped) : std::nullopt;
+    Value product = NVVM::MmaOp::create(builder, loc, result, operands(a, lhs), operands(b, rhs), accs,
+                                        ArrayRef<int64_t>{kInstructionM, kInstructionN, k}, std::nullopt, overflow,
+                                        std::array<NVVM::MMATypes, 2>{*lhsType, *rhsType},
+                                        std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
     SmallVector<Value> results;
     for (size_t i = 0; i < resultTypes.size(); ++i)
       results.push_back(LLVM::ExtractValueOp::create(builder, loc, product, i));
@@ -113,8 +98,7 @@ private:
     if (!type.isF16())
       return SmallVector<Value>(words);
     return llvm::map_to_vector(words, [&](Value word) -> Value {
-      return LLVM::BitcastOp::create(builder, loc, VectorType::get(2, type),
-                                     word);
+      return LLVM::BitcastOp::create(builder, loc, VectorType::get(2, type), word);
     });
   }
 
@@ -127,27 +111,23 @@ private:
   void takeAccs(ArrayRef<Value> results, MutableArrayRef<Value> c) {
     SmallVector<Value> scalars(results);
     if (acc.isF16()) {
-      SmallVector<Value> words =
-          llvm::map_to_vector(results, [&](Value pair) -> Value {
-            return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(),
-                                           pair);
-          });
+      SmallVector<Value> words = llvm::map_to_vector(results, [&](Value pair) -> Value {
+        return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), pair);
+      });
       scalars = unpackWords(builder, loc, words, acc);
     }
     llvm::copy(scalars, c.begin());
   }
 
   void emitFp8(ArrayRef<Value> a, ArrayRef<Value> b, MutableArrayRef<Value> c) {
-    std::string text = llvm::formatv(
-        "mma.sync.aligned.m16n8k32.row.col.f32.{0}.{1}.f32 {{$0, $1, $2, $3}, "
-        "{{$4, $5, $6, $7}, {{$8, $9}, {{$0, $1, $2, $3};",
-        fp8Name(lhs), fp8Name(rhs));
+    std::string text = llvm::formatv("mma.sync.aligned.m16n8k32.row.col.f32.{0}.{1}.f32 {{$0, $1, $2, $3}, "
+                                     "{{$4, $5, $6, $7}, {{$8, $9}, {{$0, $1, $2, $3};",
+                                     fp8Name(lhs), fp8Name(rhs));
     SmallVector<Value> inputs(a);
     llvm::append_range(inputs, b);
     llvm::append_range(inputs, c);
-    SmallVector<Value> results = inlineAsm(
-        builder, loc, text, "=f,=f,=f,=f,r,r,r,r,r,r,0,1,2,3", inputs,
-        SmallVector<Type>(kInstructionAccs, acc), /*sideEffects=*/false);
+    SmallVector<Value> results = inlineAsm(builder, loc, text, "=f,=f,=f,=f,r,r,r,r,r,r,0,1,2,3", inputs,
+                                           SmallVector<Type>(kInstructionAccs, acc), /*sideEffects=*/false);
     llvm::copy(results, c.begin());
   }
 
@@ -168,28 +148,22 @@ public:
   /// Which dimension of the operand is K, and how its four matrices follow one
   /// another: the lane's bit 3 and bit 4 each choose the other half of K or of
   /// the other dimension.
-  FragmentLoader(OpBuilder &builder, Location loc, tilegpu::SmemType type,
-                 Value base, int64_t kDim, bool halvesFirst, bool twoHalves,
-                 const Layout &acc, ThreadId thread)
-      : builder(builder), loc(loc),
-        transposed(SharedPlacement::of(type).contiguous != kDim),
+  FragmentLoader(OpBuilder &builder, Location loc, tilegpu::SmemType type, Value base, int64_t kDim, bool halvesFirst,
+                 bool twoHalves, const Layout &acc, ThreadId thread)
+      : builder(builder), loc(loc), transposed(SharedPlacement::of(type).contiguous != kDim),
         matrices(twoHalves ? 4 : 2),
         addresses(builder, loc, SharedPlacement::of(type), base,
-                  threadCoords(builder, loc,
-                               lanes(type, kDim, halvesFirst, twoHalves, acc),
-                               thread)) {}
+                  threadCoords(builder, loc, lanes(type, kDim, halvesFirst, twoHalves, acc), thread)) {}
 
   /// The words of the fragment whose first element is at `origin`.
   SmallVector<Value> load(ArrayRef<int64_t> origin) {
     MLIRContext *context = builder.getContext();
     Type i32 = builder.getI32Type();
-    Type result = LLVM::LLVMStructType::getLiteral(
-        context, SmallVector<Type>(matrices, i32));
+    Type result = LLVM::LLVMStructType::getLiteral(context, SmallVector<Type>(matrices, i32));
     auto layout = transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row;
-    Value loaded = NVVM::LdMatrixOp::create(
-        builder, loc, result, addresses.at(origin), matrices, layout,
-        NVVM::LdStMatrixShapeAttr::get(context, 8, 8),
-        NVVM::LdStMatrixEltType::B16);
+    Value loaded =
+        NVVM::LdMatrixOp::create(builder, loc, result, addresses.at(origin), matrices, layout,
+                                 NVVM::LdStMatrixShapeAttr::get(context, 8, 8), NVVM::LdStMatrixEltType::B16);
     SmallVector<Value> words;
     for (int64_t i = 0; i < matrices; ++i)
       words.push_back(LLVM::ExtractValueOp::create(builder, loc, loaded, i));
@@ -197,17 +171,13 @@ public:
   }
 
 private:
-  static Layout lanes(tilegpu::SmemType type, int64_t kDim, bool halvesFirst,
-                      bool twoHalves, const Layout &acc) {
-    const int64_t other = 1 - kDim,
-                  halfK = kChunkBytes / type.getElementBytes();
-    const int64_t rows =
-        SharedPlacement::of(type).contiguous == kDim ? other : kDim;
+  static Layout lanes(tilegpu::SmemType type, int64_t kDim, bool halvesFirst, bool twoHalves, const Layout &acc) {
+    const int64_t other = 1 - kDim, halfK = kChunkBytes / type.getElementBytes();
+    const int64_t rows = SharedPlacement::of(type).contiguous == kDim ? other : kDim;
     Layout layout;
     for (int64_t row = 1; row < 8; row *= 2)
       layout.lanes.push_back(along(rows, row));
-    Basis nextK = along(kDim, halfK),
-          nextOther = along(other, twoHalves ? 8 : 0);
+    Basis nextK = along(kDim, halfK), nextOther = along(other, twoHalves ? 8 : 0);
     layout.lanes.push_back(halvesFirst ? nextOther : nextK);
     layout.lanes.push_back(halvesFirst ? nextK : nextOther);
     for (const Basis &basis : acc.warps)
@@ -229,22 +199,17 @@ private:
 
 class SyncProduct {
 public:
-  SyncProduct(tilegpu::MmaOp op,
-              tilegpu::MmaOp::GenericAdaptor<ArrayRef<ValueRange>> adaptor,
-              OpBuilder &builder)
-      : op(op), builder(builder), loc(op.getLoc()),
-        acc(Layout::of(op.getAcc().getType())), thread(threadId(builder, loc)),
-        accs(adaptor.getAcc()), lhsRegisters(adaptor.getLhs()),
-        instruction(builder, op, elementType(op.getLhs()),
-                    elementType(op.getRhs()), elementType(op.getAcc())) {
+  SyncProduct(tilegpu::MmaOp op, tilegpu::MmaOp::GenericAdaptor<ArrayRef<ValueRange>> adaptor, OpBuilder &builder)
+      : op(op), builder(builder), loc(op.getLoc()), acc(Layout::of(op.getAcc().getType())),
+        thread(threadId(builder, loc)), accs(adaptor.getAcc()), lhsRegisters(adaptor.getLhs()),
+        instruction(builder, op, elementType(op.getLhs()), elementType(op.getRhs()), elementType(op.getAcc())) {
     stepElems = kStepBytes / bytesOf(elementType(op.getRhs()));
     runs = acc.atomRegisters() / kInstructionAccs;
     if (auto lhs = dyn_cast<tilegpu::SmemType>(op.getLhs().getType()))
       lhsLoader.emplace(builder, loc, lhs, adaptor.getLhs().front(), /*kDim=*/1,
                         /*halvesFirst=*/true,
                         /*twoHalves=*/true, acc, thread);
-    rhsLoader.emplace(builder, loc, op.getRhs().getType(),
-                      adaptor.getRhs().front(), /*kDim=*/0,
+    rhsLoader.emplace(builder, loc, op.getRhs().getType(), adaptor.getRhs().front(), /*kDim=*/0,
                       /*halvesFirst=*/false,
                       /*twoHalves=*/runs == 2, acc, thread);
   }
@@ -256,8 +221,7 @@ public:
       return why;
     if (rhsShape[0] % stepElems != 0)
       return "K must be a multiple of the instruction's";
-    if (accShape[0] % kInstructionM != 0 || accShape[1] % kInstructionN != 0 ||
-        !acc.covers(accShape))
+    if (accShape[0] % kInstructionM != 0 || accShape[1] % kInstructionN != 0 || !acc.covers(accShape))
       return "M and N must be multiples of the instruction's";
     return "";
   }
@@ -269,13 +233,11 @@ public:
       for (int64_t m = 0; m < acc.repeat[0]; ++m)
         lhs.push_back(lhsFragment(m, step, steps));
       for (int64_t n = 0; n < acc.repeat[1]; ++n)
-        rhs.push_back(
-            rhsLoader->load({step * stepElems, n * acc.atomExtent(1)}));
+        rhs.push_back(rhsLoader->load({step * stepElems, n * acc.atomExtent(1)}));
       for (int64_t m = 0; m < acc.repeat[0]; ++m)
         for (int64_t n = 0; n < acc.repeat[1]; ++n)
           for (int64_t run = 0; run < runs; ++run)
-            instruction.emit(lhs[m], ArrayRef(rhs[n]).slice(2 * run, 2),
-                             accumulators(m, n, run));
+            instruction.emit(lhs[m], ArrayRef(rhs[n]).slice(2 * run, 2), accumulators(m, n, run));
     }
     return std::move(accs);
   }
@@ -293,9 +255,7 @@ private:
     // Under mmaLhs the registers of a fragment follow one another in the
     // instruction's order.
     int64_t registers = 4 * (4 / bytesOf(elementType(op.getLhs())));
-    return packWords(
-        builder, loc,
-        lhsRegisters.slice((m * steps + step) * registers, registers));
+    return packWords(builder, loc, lhsRegisters.slice((m * steps + step) * registers, registers));
   }
 
   MutableArrayRef<Value> accumulators(int64_t m, int64_t n, int64_t run) {
@@ -312,16 +272,15 @@ private:
   ValueRange lhsRegisters;
   Instruction instruction;
   int64_t stepElems; ///< K of one instruction
-  int64_t runs; ///< instructions along N that the atom of the accumulator's
-                ///< layout spans
+  int64_t runs;      ///< instructions along N that the atom of the accumulator's
+                     ///< layout spans
   std::optional<FragmentLoader> lhsLoader, rhsLoader;
 };
 
 struct Mma : OpConversionPattern<tilegpu::MmaOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(tilegpu::MmaOp op, OneToNOpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(tilegpu::MmaOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
     if (op.getKind() != tilegpu::MmaKind::mma_sync)
       return rewriter.notifyMatchFailure(op, "not for mma.sync");
     SyncProduct product(op, adaptor, rewriter);
@@ -333,8 +292,7 @@ struct Mma : OpConversionPattern<tilegpu::MmaOp> {
 };
 } // namespace
 
-void tilec::lowering::populateMmaPatterns(const TileTypeConverter &types,
-                                          Patterns &patterns) {
+void tilec::lowering::populateMmaPatterns(const TileTypeConverter &types, Patterns &patterns) {
   patterns.add<Mma>(types, patterns.getContext());
   populateFmaPatterns(types, patterns);
 }

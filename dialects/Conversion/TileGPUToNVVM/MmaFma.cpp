@@ -29,10 +29,9 @@ class Operand {
 public:
   /// `dim` is the shared dimension: 0 for the left operand, 1 for the right
   /// one.
-  Operand(OpBuilder &builder, Location loc, tilegpu::SmemType type, Value base,
-          int64_t dim, const Layout &acc, ThreadId thread)
-      : builder(builder), loc(loc), type(type),
-        placement(SharedPlacement::of(type)), base(base), dim(dim), acc(acc),
+  Operand(OpBuilder &builder, Location loc, tilegpu::SmemType type, Value base, int64_t dim, const Layout &acc,
+          ThreadId thread)
+      : builder(builder), loc(loc), type(type), placement(SharedPlacement::of(type)), base(base), dim(dim), acc(acc),
         coords(threadCoords(builder, loc, acc, thread)) {
     for (int64_t reg = 0; reg < acc.numRegisters(); ++reg) {
       int64_t coord = acc.registerAtom(reg)[dim] + acc.registerRepeat(reg)[dim];
@@ -55,9 +54,7 @@ public:
       bits |= basis[dim];
     for (const Basis &basis : acc.warps)
       bits |= basis[dim];
-    return llvm::all_of(acc.registers, [&](const Basis &basis) {
-      return (basis[dim] & bits) == 0;
-    });
+    return llvm::all_of(acc.registers, [&](const Basis &basis) { return (basis[dim] & bits) == 0; });
   }
 
   /// Elements [line][step] of `steps` steps from `k` on.
@@ -68,8 +65,7 @@ public:
     SharedAddresses addresses(builder, loc, placement, base, start);
     SmallVector<SmallVector<Value>> elements(lines.size());
     const bool alongK = placement.contiguous != dim;
-    const int64_t width =
-        alongK ? alignedRun(steps) : alignedRun(acc.contiguity(dim));
+    const int64_t width = alongK ? alignedRun(steps) : alignedRun(acc.contiguity(dim));
     for (size_t line = 0; line < lines.size(); line += alongK ? 1 : width) {
       Value inside = live(lines[line]);
       for (int64_t step = 0; step < steps; step += alongK ? width : 1) {
@@ -78,10 +74,8 @@ public:
         constant[1 - dim] = step;
         Value address = addresses.at(constant);
         if (inside) // dead rows read any address that exists
-          address =
-              arith::SelectOp::create(builder, loc, inside, address, base);
-        SmallVector<Value> loaded =
-            loadShared(builder, loc, address, width, type.getElementType());
+          address = arith::SelectOp::create(builder, loc, inside, address, base);
+        SmallVector<Value> loaded = loadShared(builder, loc, address, width, type.getElementType());
         for (auto [i, value] : llvm::enumerate(loaded))
           elements[alongK ? line : line + i].push_back(value);
       }
@@ -99,8 +93,8 @@ private:
   int64_t alignedRun(int64_t run) const {
     int64_t elems = std::min(run, kChunkBytes / placement.elementBytes());
     int64_t other = placement.pitches[1 - placement.contiguous];
-    while (elems > 1 && (other % (elems * placement.elementBytes()) != 0 ||
-                         type.getShape()[placement.contiguous] % elems != 0))
+    while (elems > 1 &&
+           (other % (elems * placement.elementBytes()) != 0 || type.getShape()[placement.contiguous] % elems != 0))
       elems /= 2;
     return elems;
   }
@@ -108,8 +102,7 @@ private:
   Value live(const Line &line) {
     int64_t shape[2] = {acc.extent(0), acc.extent(1)};
     shape[dim] = type.getShape()[dim];
-    return isLive(builder, loc, acc, shape,
-                  elementCoords(builder, loc, acc, coords, line.reg), line.reg);
+    return isLive(builder, loc, acc, shape, elementCoords(builder, loc, acc, coords, line.reg), line.reg);
   }
 
   OpBuilder &builder;
@@ -127,41 +120,30 @@ private:
 
 class FmaProduct {
 public:
-  FmaProduct(tilegpu::MmaOp op,
-             tilegpu::MmaOp::GenericAdaptor<ArrayRef<ValueRange>> adaptor,
-             OpBuilder &builder)
-      : op(op), builder(builder), loc(op.getLoc()),
-        acc(Layout::of(op.getAcc().getType())), thread(threadId(builder, loc)),
-        lhsBase(adaptor.getLhs().front()), rhsBase(adaptor.getRhs().front()),
-        accs(adaptor.getAcc()),
-        accType(
-            cast<RankedTensorType>(op.getAcc().getType()).getElementType()) {}
+  FmaProduct(tilegpu::MmaOp op, tilegpu::MmaOp::GenericAdaptor<ArrayRef<ValueRange>> adaptor, OpBuilder &builder)
+      : op(op), builder(builder), loc(op.getLoc()), acc(Layout::of(op.getAcc().getType())),
+        thread(threadId(builder, loc)), lhsBase(adaptor.getLhs().front()), rhsBase(adaptor.getRhs().front()),
+        accs(adaptor.getAcc()), accType(cast<RankedTensorType>(op.getAcc().getType()).getElementType()) {}
 
   FailureOr<SmallVector<Value>> run() {
     auto lhsType = cast<tilegpu::SmemType>(op.getLhs().getType());
     tilegpu::SmemType rhsType = op.getRhs().getType();
-    Operand lhs(builder, loc, lhsType, lhsBase, 0, acc, thread),
-        rhs(builder, loc, rhsType, rhsBase, 1, acc, thread);
+    Operand lhs(builder, loc, lhsType, lhsBase, 0, acc, thread), rhs(builder, loc, rhsType, rhsBase, 1, acc, thread);
     if (!lhs.isSeparable() || !rhs.isSeparable())
       return failure();
     const int64_t depth = lhsType.getShape()[1];
     const int64_t steps = unroll(depth, lhs.numLines() + rhs.numLines());
-    auto index = [&](int64_t value) {
-      return arith::ConstantIndexOp::create(builder, loc, value);
-    };
-    auto loop = scf::ForOp::create(builder, loc, index(0), index(depth),
-                                   index(steps), accs);
+    auto index = [&](int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); };
+    auto loop = scf::ForOp::create(builder, loc, index(0), index(depth), index(steps), accs);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    Value k = arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
-                                         loop.getInductionVar());
+    Value k = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), loop.getInductionVar());
     SmallVector<Value> sums(loop.getRegionIterArgs());
     auto left = widened(lhs.load(k, steps), op.getLhsUnsigned()),
          right = widened(rhs.load(k, steps), op.getRhsUnsigned());
     for (int64_t step = 0; step < steps; ++step)
       for (auto [reg, sum] : llvm::enumerate(sums))
-        sum = multiplyAdd(left[lhs.line(reg)][step], right[rhs.line(reg)][step],
-                          sum);
+        sum = multiplyAdd(left[lhs.line(reg)][step], right[rhs.line(reg)][step], sum);
     scf::YieldOp::create(builder, loc, sums);
     return SmallVector<Value>(loop.getResults());
   }
@@ -174,8 +156,7 @@ private:
     return steps;
   }
 
-  SmallVector<SmallVector<Value>>
-  widened(SmallVector<SmallVector<Value>> elements, bool isUnsigned) {
+  SmallVector<SmallVector<Value>> widened(SmallVector<SmallVector<Value>> elements, bool isUnsigned) {
     for (SmallVector<Value> &line : elements)
       for (Value &value : line)
         value = widened(value, isUnsigned);
@@ -195,8 +176,7 @@ private:
   Value multiplyAdd(Value lhs, Value rhs, Value sum) {
     if (isa<FloatType>(accType))
       return math::FmaOp::create(builder, loc, lhs, rhs, sum);
-    return arith::AddIOp::create(
-        builder, loc, arith::MulIOp::create(builder, loc, lhs, rhs), sum);
+    return arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, lhs, rhs), sum);
   }
 
   tilegpu::MmaOp op;
@@ -211,24 +191,20 @@ private:
 
 struct Fma : OpConversionPattern<tilegpu::MmaOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(tilegpu::MmaOp op, OneToNOpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(tilegpu::MmaOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
     if (op.getKind() != tilegpu::MmaKind::fma)
       return rewriter.notifyMatchFailure(op, "not for fused multiply-adds");
-    FailureOr<SmallVector<Value>> results =
-        FmaProduct(op, adaptor, rewriter).run();
+    FailureOr<SmallVector<Value>> results = FmaProduct(op, adaptor, rewriter).run();
     if (failed(results))
-      return rewriter.notifyMatchFailure(
-          op, "the accumulator's layout mixes threads and registers along a "
-              "dimension");
+      return rewriter.notifyMatchFailure(op, "the accumulator's layout mixes threads and registers along a "
+                                             "dimension");
     rewriter.replaceOpWithMultiple(op, {*results});
     return success();
   }
 };
 } // namespace
 
-void tilec::lowering::populateFmaPatterns(const TileTypeConverter &types,
-                                          Patterns &patterns) {
+void tilec::lowering::populateFmaPatterns(const TileTypeConverter &types, Patterns &patterns) {
   patterns.add<Fma>(types, patterns.getContext());
 }

@@ -28,11 +28,8 @@ using Element = SmallVector<Value, 2>;
 
 /// True when a bit that moves along the axis moves along nothing else.
 bool isSeparable(const Layout &layout, int64_t axis) {
-  auto separable = [&](const Basis &basis) {
-    return basis[axis] == 0 || llvm::count(basis, 0) == layout.rank() - 1;
-  };
-  return llvm::all_of(layout.registers, separable) &&
-         llvm::all_of(layout.lanes, separable) &&
+  auto separable = [&](const Basis &basis) { return basis[axis] == 0 || llvm::count(basis, 0) == layout.rank() - 1; };
+  return llvm::all_of(layout.registers, separable) && llvm::all_of(layout.lanes, separable) &&
          llvm::all_of(layout.warps, separable);
 }
 
@@ -58,8 +55,8 @@ class Reduction {
 public:
   Reduction(tile::ReduceOp op, ConversionPatternRewriter &rewriter)
       : op(op), rewriter(rewriter), loc(op.getLoc()), axis(op.getAxis()),
-        layout(Layout::of(op.getSources().front().getType())),
-        reduced(layout.reduced(axis)), thread(threadId(rewriter, loc)) {}
+        layout(Layout::of(op.getSources().front().getType())), reduced(layout.reduced(axis)),
+        thread(threadId(rewriter, loc)) {}
 
   /// Results, an operand each, in the registers of the reduced layout.
   SmallVector<SmallVector<Value>> run(ArrayRef<ValueRange> sources) {
@@ -67,8 +64,7 @@ public:
     for (auto [bit, basis] : llvm::enumerate(layout.lanes))
       if (basis[axis] != 0)
         acrossLanes(int64_t(1) << bit);
-    if (ReduceScratch scratch = tilegpu::reduceScratch(op);
-        scratch.warpsAlongAxis > 1)
+    if (ReduceScratch scratch = tilegpu::reduceScratch(op); scratch.warpsAlongAxis > 1)
       acrossWarps(scratch);
     SmallVector<SmallVector<Value>> results(sources.size());
     for (size_t operand = 0; operand < results.size(); ++operand)
@@ -87,19 +83,15 @@ private:
     SmallVector<int64_t> shape;
     for (int64_t dim = 0; dim < layout.rank(); ++dim)
       shape.push_back(layout.extent(dim));
-    shape[axis] = cast<RankedTensorType>(op.getSources().front().getType())
-                      .getShape()[axis];
+    shape[axis] = cast<RankedTensorType>(op.getSources().front().getType()).getShape()[axis];
     if (layout.covers(shape))
       return elements;
     Element identities;
     for (Attribute identity : op.getIdentities())
-      identities.push_back(
-          arith::ConstantOp::create(rewriter, loc, cast<TypedAttr>(identity)));
+      identities.push_back(arith::ConstantOp::create(rewriter, loc, cast<TypedAttr>(identity)));
     SmallVector<Value> coords = threadCoords(rewriter, loc, layout, thread);
     for (auto [reg, element] : llvm::enumerate(elements)) {
-      Value live =
-          isLive(rewriter, loc, layout, shape,
-                 elementCoords(rewriter, loc, layout, coords, reg), reg);
+      Value live = isLive(rewriter, loc, layout, shape, elementCoords(rewriter, loc, layout, coords, reg), reg);
       if (!live)
         continue;
       for (auto [value, identity] : llvm::zip_equal(element, identities))
@@ -121,8 +113,7 @@ private:
   void acrossLanes(int64_t distance) {
     SmallVector<Element> received(partials.size());
     for (size_t operand = 0; operand < op.getSources().size(); ++operand)
-      for (auto [element, value] :
-           llvm::zip_equal(received, shuffled(column(operand), distance)))
+      for (auto [element, value] : llvm::zip_equal(received, shuffled(column(operand), distance)))
         element.push_back(value);
     for (auto [partial, other] : llvm::zip_equal(partials, received))
       partial = combine(partial, other);
@@ -130,15 +121,12 @@ private:
 
   SmallVector<Value> shuffled(ArrayRef<Value> values, int64_t distance) {
     Type i32 = rewriter.getI32Type();
-    Value members = constantI32(rewriter, loc, kAllLanes),
-          offset = constantI32(rewriter, loc, distance),
+    Value members = constantI32(rewriter, loc, kAllLanes), offset = constantI32(rewriter, loc, distance),
           clamp = constantI32(rewriter, loc, kLastLane);
     SmallVector<Value> words = packWords(rewriter, loc, values);
     for (Value &word : words)
-      word = NVVM::ShflOp::create(rewriter, loc, i32, members, word, offset,
-                                  clamp, NVVM::ShflKind::bfly, UnitAttr());
-    SmallVector<Value> result =
-        unpackWords(rewriter, loc, words, values.front().getType());
+      word = NVVM::ShflOp::create(rewriter, loc, i32, members, word, offset, clamp, NVVM::ShflKind::bfly, UnitAttr());
+    SmallVector<Value> result = unpackWords(rewriter, loc, words, values.front().getType());
     result.truncate(values.size()); // the last word may be partly filled
     return result;
   }
@@ -157,13 +145,10 @@ private:
     extents.push_back(count);
     SmallVector<SharedPlacement> placements;
     for (Value value : partials.front())
-      placements.push_back(SharedPlacement::dense(
-          extents, stagingOrder(partialsTogether), bytesOf(value.getType())));
+      placements.push_back(SharedPlacement::dense(extents, stagingOrder(partialsTogether), bytesOf(value.getType())));
     auto walk = [&](size_t operand, const Layout &layout) {
-      Value base = sharedMemory(rewriter, loc,
-                                sharedOffset(op) + scratch.offsets[operand]);
-      return SharedWalk(rewriter, loc, placements[operand], base, layout,
-                        extents, thread);
+      Value base = sharedMemory(rewriter, loc, sharedOffset(op) + scratch.offsets[operand]);
+      return SharedWalk(rewriter, loc, placements[operand], base, layout, extents, thread);
     };
 
     guarded(rewriter, loc, isOwner(rewriter, loc, written, thread), [&] {
@@ -171,11 +156,9 @@ private:
         walk(operand, written).store(column(operand));
     });
     ctaBarrier(rewriter, loc);
-    SmallVector<SmallVector<Element>> gathered(partials.size(),
-                                               SmallVector<Element>(count));
+    SmallVector<SmallVector<Element>> gathered(partials.size(), SmallVector<Element>(count));
     for (size_t operand = 0; operand < placements.size(); ++operand) {
-      SmallVector<Value> values =
-          walk(operand, read).load(partials.front()[operand].getType());
+      SmallVector<Value> values = walk(operand, read).load(partials.front()[operand].getType());
       for (auto [index, value] : llvm::enumerate(values)) {
         auto [reg, warp] = collected(index, count, partialsTogether);
         gathered[reg][warp].push_back(value);
@@ -201,15 +184,13 @@ private:
       partialBits.emplace_back(read.rank(), 0);
       partialBits.back().back() = int64_t(1) << bit;
     }
-    read.registers.insert(partialsTogether ? read.registers.begin()
-                                           : read.registers.end(),
-                          partialBits.begin(), partialBits.end());
+    read.registers.insert(partialsTogether ? read.registers.begin() : read.registers.end(), partialBits.begin(),
+                          partialBits.end());
     return read;
   }
 
   /// Row and partial in register `index` of the collecting layout.
-  std::pair<int64_t, int64_t> collected(int64_t index, int64_t count,
-                                        bool partialsTogether) const {
+  std::pair<int64_t, int64_t> collected(int64_t index, int64_t count, bool partialsTogether) const {
     if (partialsTogether)
       return {index / count, index % count};
     int64_t atom = reduced.atomRegisters();
@@ -231,8 +212,7 @@ private:
     const int64_t last = layout.rank(); // the partials' dimension
     int64_t contiguous = last;
     for (int64_t dim = last - 1; dim >= 0 && !partialsTogether; --dim)
-      if (contiguous == last ||
-          reduced.contiguity(dim) > reduced.contiguity(contiguous))
+      if (contiguous == last || reduced.contiguity(dim) > reduced.contiguity(contiguous))
         contiguous = dim;
     SmallVector<int64_t> order{contiguous};
     for (int64_t dim = last - 1; dim >= 0; --dim)
@@ -258,9 +238,8 @@ private:
           mapping.map(operand, rewriter.getRemappedValue(operand));
       rewriter.clone(inner, mapping);
     }
-    return llvm::map_to_vector<2>(
-        body.getTerminator()->getOperands(),
-        [&](Value value) { return mapping.lookupOrDefault(value); });
+    return llvm::map_to_vector<2>(body.getTerminator()->getOperands(),
+                                  [&](Value value) { return mapping.lookupOrDefault(value); });
   }
 
   /// Neighbours first: the depth, and with it the error of a sum, grows with
@@ -279,8 +258,7 @@ private:
 
   /// One operand's partials, a register each.
   SmallVector<Value> column(size_t operand) const {
-    return llvm::map_to_vector(
-        partials, [&](const Element &element) { return element[operand]; });
+    return llvm::map_to_vector(partials, [&](const Element &element) { return element[operand]; });
   }
 
   tile::ReduceOp op;
@@ -294,28 +272,20 @@ private:
 
 struct Reduce : OpConversionPattern<tile::ReduceOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(tile::ReduceOp op, OneToNOpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(tile::ReduceOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
     Layout layout = Layout::of(op.getSources().front().getType());
     if (!isSeparable(layout, op.getAxis()))
-      return rewriter.notifyMatchFailure(
-          op, "a layout bit moves along the axis and another dimension");
-    for (auto [source, output] :
-         llvm::zip_equal(op.getSources(), op.getOutputs()))
-      if (Layout::of(source.getType()) != layout ||
-          Layout::of(output.getType()) != layout.reduced(op.getAxis()))
-        return rewriter.notifyMatchFailure(
-            op,
-            "operands must share a layout and results have its reduced form");
-    rewriter.replaceOpWithMultiple(
-        op, Reduction(op, rewriter).run(adaptor.getSources()));
+      return rewriter.notifyMatchFailure(op, "a layout bit moves along the axis and another dimension");
+    for (auto [source, output] : llvm::zip_equal(op.getSources(), op.getOutputs()))
+      if (Layout::of(source.getType()) != layout || Layout::of(output.getType()) != layout.reduced(op.getAxis()))
+        return rewriter.notifyMatchFailure(op, "operands must share a layout and results have its reduced form");
+    rewriter.replaceOpWithMultiple(op, Reduction(op, rewriter).run(adaptor.getSources()));
     return success();
   }
 };
 } // namespace
 
-void tilec::lowering::populateReducePatterns(const TileTypeConverter &types,
-                                             Patterns &patterns) {
+void tilec::lowering::populateReducePatterns(const TileTypeConverter &types, Patterns &patterns) {
   patterns.add<Reduce>(types, patterns.getContext());
 }

@@ -16,15 +16,13 @@ using tilegpu::Layout;
 
 SharedPlacement SharedPlacement::of(tilegpu::SmemType type) {
   ArrayRef<int64_t> order = type.getLayout().getOrder();
-  SharedPlacement placement =
-      dense(type.getShape(), order, type.getElementBytes());
+  SharedPlacement placement = dense(type.getShape(), order, type.getElementBytes());
   placement.rowBytes = type.getShape()[order.front()] * type.getElementBytes();
   placement.swizzle = type.getLayout().getSwizzle();
   return placement;
 }
 
-SharedPlacement SharedPlacement::dense(ArrayRef<int64_t> extents,
-                                       ArrayRef<int64_t> order, int64_t bytes) {
+SharedPlacement SharedPlacement::dense(ArrayRef<int64_t> extents, ArrayRef<int64_t> order, int64_t bytes) {
   SharedPlacement placement;
   placement.contiguous = order.front();
   placement.pitches.resize(extents.size());
@@ -45,16 +43,13 @@ int64_t SharedPlacement::offset(ArrayRef<int64_t> coords) const {
   return start + byte;
 }
 
-int64_t SharedPlacement::accessElems(const Layout &layout,
-                                     ArrayRef<int64_t> shape) const {
-  int64_t elems =
-      std::min(layout.contiguity(contiguous), kChunkBytes / elementBytes());
+int64_t SharedPlacement::accessElems(const Layout &layout, ArrayRef<int64_t> shape) const {
+  int64_t elems = std::min(layout.contiguity(contiguous), kChunkBytes / elementBytes());
   auto fits = [&] {
     if (shape[contiguous] % elems != 0) // else an access would be partly dead
       return false;
     for (auto [dim, pitch] : llvm::enumerate(pitches))
-      if (static_cast<int64_t>(dim) != contiguous &&
-          pitch % (elems * elementBytes()) != 0)
+      if (static_cast<int64_t>(dim) != contiguous && pitch % (elems * elementBytes()) != 0)
         return false;
     return true;
   };
@@ -69,27 +64,20 @@ int64_t SharedPlacement::accessElems(const Layout &layout,
 
 namespace {
 /// `sum + value * factor`, where a null sum is zero.
-Value addScaled(OpBuilder &builder, Location loc, Value sum, Value value,
-                int64_t factor) {
+Value addScaled(OpBuilder &builder, Location loc, Value sum, Value value, int64_t factor) {
   if (factor == 0)
     return sum;
   if (factor != 1)
-    value = arith::MulIOp::create(builder, loc, value,
-                                  constantI32(builder, loc, factor));
+    value = arith::MulIOp::create(builder, loc, value, constantI32(builder, loc, factor));
   return sum ? Value(arith::AddIOp::create(builder, loc, sum, value)) : value;
 }
 
-Value addConstant(OpBuilder &builder, Location loc, Value value,
-                  int64_t constant) {
-  return constant == 0
-             ? value
-             : Value(arith::AddIOp::create(
-                   builder, loc, value, constantI32(builder, loc, constant)));
+Value addConstant(OpBuilder &builder, Location loc, Value value, int64_t constant) {
+  return constant == 0 ? value : Value(arith::AddIOp::create(builder, loc, value, constantI32(builder, loc, constant)));
 }
 } // namespace
 
-SharedAddresses::SharedAddresses(OpBuilder &builder, Location loc,
-                                 SharedPlacement placement, Value base,
+SharedAddresses::SharedAddresses(OpBuilder &builder, Location loc, SharedPlacement placement, Value base,
                                  ArrayRef<Value> thread)
     : builder(builder), loc(loc), placement(std::move(placement)), base(base) {
   Value start;
@@ -100,8 +88,7 @@ SharedAddresses::SharedAddresses(OpBuilder &builder, Location loc,
     }
     start = addScaled(builder, loc, start, thread[dim], pitch);
     if (this->placement.swizzle != 0)
-      row = addScaled(builder, loc, row, thread[dim],
-                      pitch / this->placement.rowBytes);
+      row = addScaled(builder, loc, row, thread[dim], pitch / this->placement.rowBytes);
   }
   if (start)
     this->base = offsetPointer(builder, loc, base, start);
@@ -117,25 +104,20 @@ Value SharedAddresses::swizzled(int64_t rowPart, int64_t bytePart) {
   if (placement.swizzle != 0) {
     Value exchange = addConstant(builder, loc, row, rowPart);
     // Division by the phase and multiplication by the chunk are one shift.
-    int64_t shift = llvm::Log2_64(kChunkBytes) -
-                    static_cast<int64_t>(llvm::Log2_64(placement.phase()));
+    int64_t shift = llvm::Log2_64(kChunkBytes) - static_cast<int64_t>(llvm::Log2_64(placement.phase()));
     int64_t mask = ((int64_t(1) << placement.swizzle) - 1) * kChunkBytes;
     if (shift > 0)
-      exchange = arith::ShLIOp::create(builder, loc, exchange,
-                                       constantI32(builder, loc, shift));
+      exchange = arith::ShLIOp::create(builder, loc, exchange, constantI32(builder, loc, shift));
     else if (shift < 0)
-      exchange = arith::ShRUIOp::create(builder, loc, exchange,
-                                        constantI32(builder, loc, -shift));
-    exchange = arith::AndIOp::create(builder, loc, exchange,
-                                     constantI32(builder, loc, mask));
+      exchange = arith::ShRUIOp::create(builder, loc, exchange, constantI32(builder, loc, -shift));
+    exchange = arith::AndIOp::create(builder, loc, exchange, constantI32(builder, loc, mask));
     offset = arith::XOrIOp::create(builder, loc, offset, exchange);
   }
   return address = offsetPointer(builder, loc, base, offset);
 }
 
 Value SharedAddresses::at(ArrayRef<int64_t> constant) {
-  int64_t start = 0,
-          bytes = constant[placement.contiguous] * placement.elementBytes();
+  int64_t start = 0, bytes = constant[placement.contiguous] * placement.elementBytes();
   for (auto [dim, pitch] : llvm::enumerate(placement.pitches))
     if (static_cast<int64_t>(dim) != placement.contiguous)
       start += constant[dim] * pitch;
@@ -147,9 +129,7 @@ Value SharedAddresses::at(ArrayRef<int64_t> constant) {
   }
   int64_t immediate = start + bytes - bytePart;
   Value address = swizzled(rowPart, bytePart);
-  return immediate == 0 ? address
-                        : offsetPointer(builder, loc, address,
-                                        constantI32(builder, loc, immediate));
+  return immediate == 0 ? address : offsetPointer(builder, loc, address, constantI32(builder, loc, immediate));
 }
 
 //===----------------------------------------------------------------------===//
@@ -173,12 +153,9 @@ Coords entangled(const Layout &layout, int64_t reg) {
 }
 } // namespace
 
-SharedWalk::SharedWalk(OpBuilder &builder, Location loc,
-                       const SharedPlacement &placement, Value base,
-                       const Layout &layout, ArrayRef<int64_t> shape,
-                       ThreadId threadId, int64_t vector)
-    : builder(builder), loc(loc), placement(placement), base(base),
-      layout(layout), shape(shape),
+SharedWalk::SharedWalk(OpBuilder &builder, Location loc, const SharedPlacement &placement, Value base,
+                       const Layout &layout, ArrayRef<int64_t> shape, ThreadId threadId, int64_t vector)
+    : builder(builder), loc(loc), placement(placement), base(base), layout(layout), shape(shape),
       vector(vector != 0 ? vector : placement.accessElems(layout, shape)),
       thread(threadCoords(builder, loc, layout, threadId)) {}
 
@@ -190,34 +167,25 @@ Value SharedWalk::address(int64_t number) {
     SmallVector<Value> start;
     for (auto [coord, bits] : llvm::zip_equal(thread, exchanged))
       start.push_back(bits == 0 ? coord
-                                : Value(arith::XOrIOp::create(
-                                      builder, loc, coord,
-                                      constantI32(builder, loc, bits))));
-    it = addresses
-             .emplace(exchanged,
-                      SharedAddresses(builder, loc, placement, base, start))
-             .first;
+                                : Value(arith::XOrIOp::create(builder, loc, coord, constantI32(builder, loc, bits))));
+    it = addresses.emplace(exchanged, SharedAddresses(builder, loc, placement, base, start)).first;
   }
   Coords constant = layout.registerRepeat(reg);
-  for (auto [sum, atom, bits] :
-       llvm::zip_equal(constant, layout.registerAtom(reg), exchanged))
+  for (auto [sum, atom, bits] : llvm::zip_equal(constant, layout.registerAtom(reg), exchanged))
     sum += atom & ~bits;
   return it->second.at(constant);
 }
 
 Value SharedWalk::live(int64_t number) {
   int64_t reg = number * vector;
-  return isLive(builder, loc, layout, shape,
-                elementCoords(builder, loc, layout, thread, reg), reg);
+  return isLive(builder, loc, layout, shape, elementCoords(builder, loc, layout, thread, reg), reg);
 }
 
 void SharedWalk::store(ValueRange registers) {
   for (int64_t number = 0; number < numVectors(); ++number) {
-    Value to =
-        address(number); // before the branch: addresses share what they compute
-    guarded(builder, loc, live(number), [&] {
-      storeShared(builder, loc, to, registers.slice(number * vector, vector));
-    });
+    Value to = address(number); // before the branch: addresses share what they compute
+    guarded(builder, loc, live(number),
+            [&] { storeShared(builder, loc, to, registers.slice(number * vector, vector)); });
   }
 }
 
@@ -228,8 +196,7 @@ SmallVector<Value> SharedWalk::load(Type elementType) {
     // Dead elements read any address that exists.
     if (Value inside = live(number))
       from = arith::SelectOp::create(builder, loc, inside, from, base);
-    llvm::append_range(registers,
-                       loadShared(builder, loc, from, vector, elementType));
+    llvm::append_range(registers, loadShared(builder, loc, from, vector, elementType));
   }
   return registers;
 }
@@ -246,8 +213,7 @@ Type accessType(OpBuilder &builder, int64_t bytes) {
 }
 } // namespace
 
-void lowering::storeShared(OpBuilder &builder, Location loc, Value address,
-                           ValueRange scalars) {
+void lowering::storeShared(OpBuilder &builder, Location loc, Value address, ValueRange scalars) {
   int64_t bytes = scalars.size() * bytesOf(scalars.front().getType());
   SmallVector<Value> words = packWords(builder, loc, scalars);
   Type type = accessType(builder, bytes);
@@ -257,18 +223,15 @@ void lowering::storeShared(OpBuilder &builder, Location loc, Value address,
   if (bytes > 4) {
     value = LLVM::UndefOp::create(builder, loc, type);
     for (auto [i, word] : llvm::enumerate(words))
-      value = LLVM::InsertElementOp::create(builder, loc, value, word,
-                                            constantI32(builder, loc, i));
+      value = LLVM::InsertElementOp::create(builder, loc, value, word, constantI32(builder, loc, i));
   }
   LLVM::StoreOp::create(builder, loc, value, address, /*alignment=*/bytes);
 }
 
-SmallVector<Value> lowering::loadShared(OpBuilder &builder, Location loc,
-                                        Value address, int64_t count,
+SmallVector<Value> lowering::loadShared(OpBuilder &builder, Location loc, Value address, int64_t count,
                                         Type elementType) {
   int64_t bytes = count * bytesOf(elementType);
-  Value value = LLVM::LoadOp::create(builder, loc, accessType(builder, bytes),
-                                     address, /*alignment=*/bytes);
+  Value value = LLVM::LoadOp::create(builder, loc, accessType(builder, bytes), address, /*alignment=*/bytes);
   SmallVector<Value> words;
   if (bytes < 4)
     value = arith::ExtUIOp::create(builder, loc, builder.getI32Type(), value);
@@ -276,27 +239,22 @@ SmallVector<Value> lowering::loadShared(OpBuilder &builder, Location loc,
     words.push_back(value);
   else
     for (int64_t i = 0; i < bytes / 4; ++i)
-      words.push_back(LLVM::ExtractElementOp::create(
-          builder, loc, value, constantI32(builder, loc, i)));
+      words.push_back(LLVM::ExtractElementOp::create(builder, loc, value, constantI32(builder, loc, i)));
   SmallVector<Value> scalars = unpackWords(builder, loc, words, elementType);
   scalars.truncate(count);
   return scalars;
 }
 
-void lowering::guarded(OpBuilder &builder, Location loc, Value condition,
-                       llvm::function_ref<void()> body) {
+void lowering::guarded(OpBuilder &builder, Location loc, Value condition, llvm::function_ref<void()> body) {
   if (!condition)
     return body();
-  auto branch =
-      scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
+  auto branch = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
   body();
 }
 
-void lowering::ctaBarrier(OpBuilder &builder, Location loc) {
-  NVVM::Barrier0Op::create(builder, loc);
-}
+void lowering::ctaBarrier(OpBuilder &builder, Location loc) { NVVM::Barrier0Op::create(builder, loc); }
 
 //===----------------------------------------------------------------------===//
 // Patterns
@@ -305,18 +263,15 @@ void lowering::ctaBarrier(OpBuilder &builder, Location loc) {
 namespace {
 struct LocalAlloc : OpConversionPattern<tilegpu::LocalAllocOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(tilegpu::LocalAllocOp op, OneToNOpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(tilegpu::LocalAllocOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
     Location loc = op.getLoc();
     tilegpu::SmemType type = op.getType();
     Layout layout = Layout::of(op.getSource().getType());
     Value base = sharedMemory(rewriter, loc, sharedOffset(op));
     ThreadId thread = threadId(rewriter, loc);
-    SharedWalk walk(rewriter, loc, SharedPlacement::of(type), base, layout,
-                    type.getShape(), thread);
-    guarded(rewriter, loc, isOwner(rewriter, loc, layout, thread),
-            [&] { walk.store(adaptor.getSource()); });
+    SharedWalk walk(rewriter, loc, SharedPlacement::of(type), base, layout, type.getShape(), thread);
+    guarded(rewriter, loc, isOwner(rewriter, loc, layout, thread), [&] { walk.store(adaptor.getSource()); });
     rewriter.replaceOp(op, base);
     return success();
   }
@@ -325,9 +280,8 @@ struct LocalAlloc : OpConversionPattern<tilegpu::LocalAllocOp> {
 /// Row-major and unswizzled, the bytes are the same under both shapes.
 struct LocalReshape : OpConversionPattern<tilegpu::LocalReshapeOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(tilegpu::LocalReshapeOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(tilegpu::LocalReshapeOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
     rewriter.replaceOp(op, adaptor.getSource());
     return success();
   }
@@ -335,14 +289,12 @@ struct LocalReshape : OpConversionPattern<tilegpu::LocalReshapeOp> {
 
 struct LocalLoad : OpConversionPattern<tilegpu::LocalLoadOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(tilegpu::LocalLoadOp op, OneToNOpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(tilegpu::LocalLoadOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
     Location loc = op.getLoc();
     auto source = cast<tilegpu::SmemType>(op.getSource().getType());
     auto type = cast<RankedTensorType>(op.getType());
-    SharedWalk walk(rewriter, loc, SharedPlacement::of(source),
-                    adaptor.getSource().front(), Layout::of(type),
+    SharedWalk walk(rewriter, loc, SharedPlacement::of(source), adaptor.getSource().front(), Layout::of(type),
                     type.getShape(), threadId(rewriter, loc));
     rewriter.replaceOpWithMultiple(op, {walk.load(type.getElementType())});
     return success();
@@ -351,17 +303,14 @@ struct LocalLoad : OpConversionPattern<tilegpu::LocalLoadOp> {
 
 struct Barrier : OpConversionPattern<tilegpu::BarrierOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(tilegpu::BarrierOp op, OneToNOpAdaptor,
-                  ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(tilegpu::BarrierOp op, OneToNOpAdaptor,
+                                ConversionPatternRewriter &rewriter) const final {
     rewriter.replaceOpWithNewOp<NVVM::Barrier0Op>(op);
     return success();
   }
 };
 } // namespace
 
-void tilec::lowering::populateSharedMemoryPatterns(
-    const TileTypeConverter &types, Patterns &patterns) {
-  patterns.add<LocalAlloc, LocalReshape, LocalLoad, Barrier>(
-      types, patterns.getContext());
+void tilec::lowering::populateSharedMemoryPatterns(const TileTypeConverter &types, Patterns &patterns) {
+  patterns.add<LocalAlloc, LocalReshape, LocalLoad, Barrier>(types, patterns.getContext());
 }

@@ -16,17 +16,15 @@ inline constexpr int64_t kChunkBytes = 16;
 /// pitches. With a swizzle, rows of the contiguous dimension furthermore
 /// exchange their chunks by the rule of #tilegpu.shared.
 struct SharedPlacement {
-  int64_t contiguous = 0; ///< the dimension whose neighbours are adjacent
-  llvm::SmallVector<int64_t>
-      pitches;          ///< bytes from an element to its neighbour, a dimension
-  int64_t rowBytes = 0; ///< of one row; matters with a swizzle only
-  int64_t swizzle = 0;  ///< bits of the chunk number that rows exchange
+  int64_t contiguous = 0;             ///< the dimension whose neighbours are adjacent
+  llvm::SmallVector<int64_t> pitches; ///< bytes from an element to its neighbour, a dimension
+  int64_t rowBytes = 0;               ///< of one row; matters with a swizzle only
+  int64_t swizzle = 0;                ///< bits of the chunk number that rows exchange
 
   static SharedPlacement of(tilegpu::SmemType type);
   /// Elements of `bytes` bytes without gaps over `extents`, `order` naming the
   /// contiguous dimension first.
-  static SharedPlacement dense(llvm::ArrayRef<int64_t> extents,
-                               llvm::ArrayRef<int64_t> order, int64_t bytes);
+  static SharedPlacement dense(llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<int64_t> order, int64_t bytes);
 
   int64_t elementBytes() const { return pitches[contiguous]; }
   /// Neighbouring rows that are exchanged alike.
@@ -37,8 +35,7 @@ struct SharedPlacement {
   int64_t offset(llvm::ArrayRef<int64_t> coords) const;
   /// Elements of one access by threads that hold `layout`'s share of a tile of
   /// this shape.
-  int64_t accessElems(const tilegpu::Layout &layout,
-                      llvm::ArrayRef<int64_t> shape) const;
+  int64_t accessElems(const tilegpu::Layout &layout, llvm::ArrayRef<int64_t> shape) const;
 };
 
 /// Addresses of elements `thread + constant`: the thread's part is computed
@@ -46,8 +43,7 @@ struct SharedPlacement {
 /// swizzle lets them.
 class SharedAddresses {
 public:
-  SharedAddresses(mlir::OpBuilder &builder, mlir::Location loc,
-                  SharedPlacement placement, mlir::Value base,
+  SharedAddresses(mlir::OpBuilder &builder, mlir::Location loc, SharedPlacement placement, mlir::Value base,
                   llvm::ArrayRef<mlir::Value> thread);
   mlir::Value at(llvm::ArrayRef<int64_t> constant);
 
@@ -71,10 +67,8 @@ class SharedWalk {
 public:
   /// `shape` is the tile's; registers outside it are dead. `vector` elements an
   /// access; 0 stands for as many as fit.
-  SharedWalk(mlir::OpBuilder &builder, mlir::Location loc,
-             const SharedPlacement &placement, mlir::Value base,
-             const tilegpu::Layout &layout, llvm::ArrayRef<int64_t> shape,
-             ThreadId thread, int64_t vector = 0);
+  SharedWalk(mlir::OpBuilder &builder, mlir::Location loc, const SharedPlacement &placement, mlir::Value base,
+             const tilegpu::Layout &layout, llvm::ArrayRef<int64_t> shape, ThreadId thread, int64_t vector = 0);
 
   int64_t vectorElems() const { return vector; }
   int64_t numVectors() const { return layout.numRegisters() / vector; }
@@ -100,16 +94,12 @@ private:
 };
 
 /// Moves 1, 2, 4, 8 or 16 bytes, aligned to their size.
-void storeShared(mlir::OpBuilder &builder, mlir::Location loc,
-                 mlir::Value address, mlir::ValueRange scalars);
-llvm::SmallVector<mlir::Value> loadShared(mlir::OpBuilder &builder,
-                                          mlir::Location loc,
-                                          mlir::Value address, int64_t count,
-                                          mlir::Type elementType);
+void storeShared(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address, mlir::ValueRange scalars);
+llvm::SmallVector<mlir::Value> loadShared(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address,
+                                          int64_t count, mlir::Type elementType);
 
 /// Runs `body` where `condition` holds; null stands for true.
-void guarded(mlir::OpBuilder &builder, mlir::Location loc,
-             mlir::Value condition, llvm::function_ref<void()> body);
+void guarded(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value condition, llvm::function_ref<void()> body);
 
 /// All threads of the CTA meet here.
 void ctaBarrier(mlir::OpBuilder &builder, mlir::Location loc);

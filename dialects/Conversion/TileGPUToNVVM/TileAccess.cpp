@@ -11,14 +11,11 @@ namespace {
 constexpr int64_t kMaxAccessBytes = 16;
 } // namespace
 
-TileAccess::TileAccess(OpBuilder &builder, Location loc, tile::ViewType type,
-                       const ViewValues &view, RankedTensorType tile,
-                       ValueRange indices, ArrayRef<int64_t> step,
-                       ArrayRef<Bounds> bounds)
-    : builder(builder), loc(loc), type(type), layout(Layout::of(tile)),
-      shape(tile.getShape()), bytes(type.getElementBytes()) {
-  offsetType =
-      type.getIndexBits() == 32 ? builder.getI32Type() : builder.getI64Type();
+TileAccess::TileAccess(OpBuilder &builder, Location loc, tile::ViewType type, const ViewValues &view,
+                       RankedTensorType tile, ValueRange indices, ArrayRef<int64_t> step, ArrayRef<Bounds> bounds)
+    : builder(builder), loc(loc), type(type), layout(Layout::of(tile)), shape(tile.getShape()),
+      bytes(type.getElementBytes()) {
+  offsetType = type.getIndexBits() == 32 ? builder.getI32Type() : builder.getI64Type();
   chooseVector(step);
   threadId = lowering::threadId(builder, loc);
   thread = threadCoords(builder, loc, layout, threadId);
@@ -43,36 +40,24 @@ Value TileAccess::address(int64_t number) {
       part = multiply(offset(extra), strideBytes[dim]);
     } else {
       Value coord = elementCoords(builder, loc, layout, thread, reg)[dim];
-      part = multiply(
-          widen(arith::SubIOp::create(builder, loc, coord, thread[dim])),
-          strideBytes[dim]);
+      part = multiply(widen(arith::SubIOp::create(builder, loc, coord, thread[dim])), strideBytes[dim]);
     }
-    dynamic = dynamic
-                  ? Value(arith::AddIOp::create(builder, loc, dynamic, part))
-                  : part;
+    dynamic = dynamic ? Value(arith::AddIOp::create(builder, loc, dynamic, part)) : part;
   }
-  Value pointer = dynamic ? offsetPointer(builder, loc, threadPointer, dynamic)
-                          : threadPointer;
-  return constant == 0 ? pointer
-                       : offsetPointer(builder, loc, pointer,
-                                       constantI32(builder, loc, constant));
+  Value pointer = dynamic ? offsetPointer(builder, loc, threadPointer, dynamic) : threadPointer;
+  return constant == 0 ? pointer : offsetPointer(builder, loc, pointer, constantI32(builder, loc, constant));
 }
 
 Value TileAccess::inside(int64_t number) {
-  SmallVector<Value> coords =
-      elementCoords(builder, loc, layout, thread, number * vector);
+  SmallVector<Value> coords = elementCoords(builder, loc, layout, thread, number * vector);
   Value mask;
   for (int64_t dim = 0; dim < layout.rank(); ++dim) {
     if (upper[dim])
-      mask =
-          andAlso(builder, loc, mask,
-                  arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                                        coords[dim], upper[dim]));
+      mask = andAlso(builder, loc, mask,
+                     arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, coords[dim], upper[dim]));
     if (lower[dim])
-      mask =
-          andAlso(builder, loc, mask,
-                  arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
-                                        coords[dim], lower[dim]));
+      mask = andAlso(builder, loc, mask,
+                     arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, coords[dim], lower[dim]));
   }
   return mask;
 }
@@ -86,8 +71,7 @@ void TileAccess::chooseVector(ArrayRef<int64_t> step) {
     auto fits = [&](int64_t width) {
       // Whole vectors are inside or outside, and start at multiples of their
       // size.
-      if (shape[dim] % width != 0 || step[dim] % width != 0 ||
-          type.getDivisible()[dim] % width != 0 ||
+      if (shape[dim] % width != 0 || step[dim] % width != 0 || type.getDivisible()[dim] % width != 0 ||
           type.getAlign() % (width * bytes) != 0)
         return false;
       for (int64_t other = 0; other < layout.rank(); ++other)
@@ -101,50 +85,33 @@ void TileAccess::chooseVector(ArrayRef<int64_t> step) {
   }
 }
 
-void TileAccess::place(const ViewValues &view, ValueRange indices,
-                       ArrayRef<int64_t> step, ArrayRef<Bounds> bounds) {
+void TileAccess::place(const ViewValues &view, ValueRange indices, ArrayRef<int64_t> step, ArrayRef<Bounds> bounds) {
   Value start = view.pointer, threadOffset;
   for (int64_t dim = 0; dim < layout.rank(); ++dim) {
-    Value index = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                             indices[dim]);
-    Value first = arith::MulIOp::create(builder, loc, index,
-                                        constantI64(builder, loc, step[dim]));
-    Value stride = arith::MulIOp::create(builder, loc, view.strides[dim],
-                                         constantI64(builder, loc, bytes));
-    start = offsetPointer(builder, loc, start,
-                          arith::MulIOp::create(builder, loc, first, stride));
+    Value index = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), indices[dim]);
+    Value first = arith::MulIOp::create(builder, loc, index, constantI64(builder, loc, step[dim]));
+    Value stride = arith::MulIOp::create(builder, loc, view.strides[dim], constantI64(builder, loc, bytes));
+    start = offsetPointer(builder, loc, start, arith::MulIOp::create(builder, loc, first, stride));
     strideBytes.push_back(narrow(stride));
     Value part = multiply(widen(thread[dim]), strideBytes[dim]);
-    threadOffset =
-        threadOffset
-            ? Value(arith::AddIOp::create(builder, loc, threadOffset, part))
-            : part;
+    threadOffset = threadOffset ? Value(arith::AddIOp::create(builder, loc, threadOffset, part)) : part;
 
     bool padded = layout.extent(dim) != shape[dim];
-    upper.push_back(
-        bounds[dim].upper
-            ? clamp(arith::SubIOp::create(builder, loc, view.dims[dim], first),
-                    dim)
-        : padded ? constantI32(builder, loc, shape[dim])
-                 : Value());
-    lower.push_back(
-        bounds[dim].lower
-            ? clamp(arith::SubIOp::create(builder, loc,
-                                          constantI64(builder, loc, 0), first),
-                    dim)
-            : Value());
+    upper.push_back(bounds[dim].upper ? clamp(arith::SubIOp::create(builder, loc, view.dims[dim], first), dim)
+                    : padded          ? constantI32(builder, loc, shape[dim])
+                                      : Value());
+    lower.push_back(bounds[dim].lower
+                        ? clamp(arith::SubIOp::create(builder, loc, constantI64(builder, loc, 0), first), dim)
+                        : Value());
   }
-  threadPointer =
-      threadOffset ? offsetPointer(builder, loc, start, threadOffset) : start;
+  threadPointer = threadOffset ? offsetPointer(builder, loc, start, threadOffset) : start;
 }
 
 /// A bound relative to the tile's first element, between 0 and the tile's
 /// extent.
 Value TileAccess::clamp(Value bound, int64_t dim) {
-  bound = arith::MinSIOp::create(builder, loc, bound,
-                                 constantI64(builder, loc, shape[dim]));
-  bound =
-      arith::MaxSIOp::create(builder, loc, bound, constantI64(builder, loc, 0));
+  bound = arith::MinSIOp::create(builder, loc, bound, constantI64(builder, loc, shape[dim]));
+  bound = arith::MaxSIOp::create(builder, loc, bound, constantI64(builder, loc, 0));
   return arith::TruncIOp::create(builder, loc, builder.getI32Type(), bound);
 }
 
@@ -159,22 +126,15 @@ bool TileAccess::isSeparate(int64_t dim, const Coords &atom) const {
 }
 
 Value TileAccess::offset(int64_t value) {
-  return arith::ConstantOp::create(builder, loc,
-                                   builder.getIntegerAttr(offsetType, value));
+  return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(offsetType, value));
 }
 
-Value TileAccess::multiply(Value lhs, Value rhs) {
-  return arith::MulIOp::create(builder, loc, lhs, rhs);
-}
+Value TileAccess::multiply(Value lhs, Value rhs) { return arith::MulIOp::create(builder, loc, lhs, rhs); }
 
 Value TileAccess::narrow(Value i64) {
-  return offsetType.isInteger(64)
-             ? i64
-             : Value(arith::TruncIOp::create(builder, loc, offsetType, i64));
+  return offsetType.isInteger(64) ? i64 : Value(arith::TruncIOp::create(builder, loc, offsetType, i64));
 }
 
 Value TileAccess::widen(Value i32) {
-  return offsetType.isInteger(32)
-             ? i32
-             : Value(arith::ExtSIOp::create(builder, loc, offsetType, i32));
+  return offsetType.isInteger(32) ? i32 : Value(arith::ExtSIOp::create(builder, loc, offsetType, i32));
 }

@@ -15,9 +15,8 @@ public:
          upper = true; ///< which of the two must be tested, a dimension
   };
 
-  TileAccess(mlir::OpBuilder &builder, mlir::Location loc, tile::ViewType type,
-             const ViewValues &view, mlir::RankedTensorType tile,
-             mlir::ValueRange indices, llvm::ArrayRef<int64_t> step,
+  TileAccess(mlir::OpBuilder &builder, mlir::Location loc, tile::ViewType type, const ViewValues &view,
+             mlir::RankedTensorType tile, mlir::ValueRange indices, llvm::ArrayRef<int64_t> step,
              llvm::ArrayRef<Bounds> bounds);
 
   int64_t vectorElems() const { return vector; }
@@ -33,8 +32,8 @@ public:
 
 private:
   void chooseVector(llvm::ArrayRef<int64_t> step);
-  void place(const ViewValues &view, mlir::ValueRange indices,
-             llvm::ArrayRef<int64_t> step, llvm::ArrayRef<Bounds> bounds);
+  void place(const ViewValues &view, mlir::ValueRange indices, llvm::ArrayRef<int64_t> step,
+             llvm::ArrayRef<Bounds> bounds);
   mlir::Value clamp(mlir::Value bound, int64_t dim);
   bool isSeparate(int64_t dim, const tilegpu::Coords &atom) const;
   mlir::Value offset(int64_t value);

@@ -41,10 +41,10 @@ ParseResult parseIntegers(AsmParser &parser, SmallVectorImpl<int64_t> &values) {
 }
 
 ParseResult parseBases(AsmParser &parser, StringRef name, SmallVectorImpl<int64_t> &flat) {
-  return failure(parser.parseKeyword(name) || parser.parseEqual() ||
-                 parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                                [&] { return parseIntegers(parser, flat); }) ||
-                 parser.parseComma());
+  return failure(
+      parser.parseKeyword(name) || parser.parseEqual() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] { return parseIntegers(parser, flat); }) ||
+      parser.parseComma());
 }
 } // namespace
 
@@ -72,8 +72,7 @@ void LayoutAttr::print(AsmPrinter &printer) const {
 LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> registers,
                                  ArrayRef<int64_t> lanes, ArrayRef<int64_t> warps, ArrayRef<int64_t> repeat) {
   int64_t rank = repeat.size();
-  for (auto [name, flat] :
-       {std::pair("register", registers), std::pair("lane", lanes), std::pair("warp", warps)}) {
+  for (auto [name, flat] : {std::pair("register", registers), std::pair("lane", lanes), std::pair("warp", warps)}) {
     if (rank == 0 ? !flat.empty() : flat.size() % rank != 0)
       return emitError() << name << " bases must have rank " << rank;
     if (llvm::any_of(flat, [](int64_t v) { return v < 0; }))
@@ -107,8 +106,8 @@ LogicalResult SharedAttr::verify(function_ref<InFlightDiagnostic()> emitError, A
 
 bool TargetAttr::has(StringRef feature) const {
   auto features = getProperties().getAs<ArrayAttr>("features");
-  return features && llvm::any_of(features.getAsRange<StringAttr>(),
-                                  [&](StringAttr name) { return name.getValue() == feature; });
+  return features &&
+         llvm::any_of(features.getAsRange<StringAttr>(), [&](StringAttr name) { return name.getValue() == feature; });
 }
 
 int64_t TargetAttr::limit(StringRef name) const {

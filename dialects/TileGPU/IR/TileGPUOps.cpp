@@ -26,19 +26,16 @@ void TileGPUDialect::registerTypes() {
 // SmemType
 //===----------------------------------------------------------------------===//
 
-int64_t SmemType::getElementBytes() const {
-  return llvm::divideCeil(getElementType().getIntOrFloatBitWidth(), 8);
-}
+int64_t SmemType::getElementBytes() const { return llvm::divideCeil(getElementType().getIntOrFloatBitWidth(), 8); }
 
 int64_t SmemType::getBytes() const { return ShapedType::getNumElements(getShape()) * getElementBytes(); }
 
-LogicalResult SmemType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
-                               Type elementType, SharedAttr layout) {
+LogicalResult SmemType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape, Type elementType,
+                               SharedAttr layout) {
   if (!elementType.isIntOrFloat())
     return emitError() << "shared tiles hold integers or floats, found " << elementType;
   if (shape.empty() || layout.getOrder().size() != shape.size())
-    return emitError() << "order must have the tile's rank " << shape.size() << ", found "
-                       << layout.getOrder().size();
+    return emitError() << "order must have the tile's rank " << shape.size() << ", found " << layout.getOrder().size();
   int64_t rowBytes = shape[layout.getOrder().front()] * llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
   if (layout.getSwizzle() != 0 && rowBytes % (16 << layout.getSwizzle()) != 0)
     return emitError() << "swizzle " << layout.getSwizzle() << " needs rows of a multiple of "
@@ -51,9 +48,8 @@ Type SmemType::parse(AsmParser &parser) {
   Type elementType;
   SharedAttr layout;
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() || parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
-      parser.parseType(elementType) || parser.parseComma() || parser.parseAttribute(layout) ||
-      parser.parseGreater())
+  if (parser.parseLess() || parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(elementType) ||
+      parser.parseComma() || parser.parseAttribute(layout) || parser.parseGreater())
     return {};
   return parser.getChecked<SmemType>(loc, parser.getContext(), shape, elementType, layout);
 }

@@ -53,48 +53,37 @@ bool isRecomputable(Value value, scf::ForOp loop) {
   if (value == loop.getInductionVar() || loop.isDefinedOutsideOfLoop(value))
     return true;
   Operation *op = value.getDefiningOp();
-  return op && op->getBlock() == loop.getBody() && op->getNumRegions() == 0 &&
-         isPure(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
-           return isRecomputable(operand, loop);
-         });
+  return op && op->getBlock() == loop.getBody() && op->getNumRegions() == 0 && isPure(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isRecomputable(operand, loop); });
 }
 
-bool isZero(Value pad) {
-  return !pad || matchPattern(pad, m_AnyZeroFloat()) ||
-         matchPattern(pad, m_Zero());
-}
+bool isZero(Value pad) { return !pad || matchPattern(pad, m_AnyZeroFloat()) || matchPattern(pad, m_Zero()); }
 
 /// Neighbours that a thread copies must be neighbours on both sides, and at
 /// least four bytes.
 bool isCopyable(tile::LoadOp load, LocalAllocOp alloc) {
   GlobalAccess access = *GlobalAccess::of(load);
   int64_t dim = access.dim.value_or(-1);
-  return dim == alloc.getType().getLayout().getOrder().front() &&
-         access.vector * access.elementBytes >= 4 &&
-         alloc.getType().getElementType() ==
-             load.getView().getType().getElementType();
+  return dim == alloc.getType().getLayout().getOrder().front() && access.vector * access.elementBytes >= 4 &&
+         alloc.getType().getElementType() == load.getView().getType().getElementType();
 }
 
 bool feedsProduct(LocalAllocOp alloc) {
-  return llvm::any_of(alloc->getUsers(),
-                      [](Operation *user) { return isa<MmaOp>(user); });
+  return llvm::any_of(alloc->getUsers(), [](Operation *user) { return isa<MmaOp>(user); });
 }
 
 SmallVector<Stream> findStreams(scf::ForOp loop) {
   SmallVector<Stream> streams;
   for (auto alloc : loop.getBody()->getOps<LocalAllocOp>()) {
     Value source = alloc.getSource();
-    if (auto convert =
-            source.getDefiningOp<ConvertLayoutOp>()) // the copy chooses its own
-                                                     // layout
+    if (auto convert = source.getDefiningOp<ConvertLayoutOp>()) // the copy chooses its own
+                                                                // layout
       source = convert.getSource();
     auto load = source.getDefiningOp<tile::LoadOp>();
-    if (load && load->getBlock() == loop.getBody() &&
-        load.getView().getType().isReadOnly() &&
-        loop.isDefinedOutsideOfLoop(load.getView()) && isZero(load.getPad()) &&
-        isCopyable(load, alloc) && feedsProduct(alloc) &&
-        llvm::all_of(load.getIndices(),
-                     [&](Value index) { return isRecomputable(index, loop); }))
+    if (load && load->getBlock() == loop.getBody() && load.getView().getType().isReadOnly() &&
+        loop.isDefinedOutsideOfLoop(load.getView()) && isZero(load.getPad()) && isCopyable(load, alloc) &&
+        feedsProduct(alloc) &&
+        llvm::all_of(load.getIndices(), [&](Value index) { return isRecomputable(index, loop); }))
       streams.push_back({load, alloc, Value()});
   }
   return streams;
@@ -106,10 +95,9 @@ SmallVector<Stream> findStreams(scf::ForOp loop) {
 
 class LoopPipeline {
 public:
-  LoopPipeline(scf::ForOp loop, SmallVector<Stream> streams, int64_t stages,
-               int64_t numWarps)
-      : loop(loop), streams(std::move(streams)), stages(stages),
-        numWarps(numWarps), rewriter(loop.getContext()), loc(loop.getLoc()) {}
+  LoopPipeline(scf::ForOp loop, SmallVector<Stream> streams, int64_t stages, int64_t numWarps)
+      : loop(loop), streams(std::move(streams)), stages(stages), numWarps(numWarps), rewriter(loop.getContext()),
+        loc(loop.getLoc()) {}
 
   void run() {
     rewriter.setInsertionPoint(loop);
@@ -140,56 +128,46 @@ private:
       order.push_back(dim + 1);
     order.push_back(0);
     return SmemType::get(slot.getContext(), shape, slot.getElementType(),
-                         SharedAttr::get(slot.getContext(), order,
-                                         slot.getLayout().getSwizzle()));
+                         SharedAttr::get(slot.getContext(), order, slot.getLayout().getSwizzle()));
   }
 
   Value constant(int64_t value) {
-    return arith::ConstantOp::create(
-        rewriter, loc, rewriter.getI32IntegerAttr(static_cast<int32_t>(value)));
+    return arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(static_cast<int32_t>(value)));
   }
 
   /// The induction variable `turns` turns after `turn`.
   Value laterTurn(Value turn, int64_t turns) {
     if (turns == 0)
       return turn;
-    Value count = arith::ConstantOp::create(
-        rewriter, loc, rewriter.getIntegerAttr(turn.getType(), turns));
-    Value distance =
-        arith::MulIOp::create(rewriter, loc, loop.getStep(), count);
+    Value count = arith::ConstantOp::create(rewriter, loc, rewriter.getIntegerAttr(turn.getType(), turns));
+    Value distance = arith::MulIOp::create(rewriter, loc, loop.getStep(), count);
     return arith::AddIOp::create(rewriter, loc, turn, distance);
   }
 
   /// The stage before, around the ring.
   Value previous(Value stage) {
-    Value isFirst = arith::CmpIOp::create(
-        rewriter, loc, arith::CmpIPredicate::eq, stage, constant(0));
+    Value isFirst = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, stage, constant(0));
     Value before = arith::SubIOp::create(rewriter, loc, stage, constant(1));
-    return arith::SelectOp::create(rewriter, loc, isFirst, constant(stages - 1),
-                                   before);
+    return arith::SelectOp::create(rewriter, loc, isFirst, constant(stages - 1), before);
   }
 
   Value next(OpBuilder &builder, Value stage) {
     auto literal = [&](int64_t value) -> Value {
-      return arith::ConstantOp::create(
-          builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+      return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
     };
     Value after = arith::AddIOp::create(builder, loc, stage, literal(1));
-    Value isLast = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                         after, literal(stages));
+    Value isLast = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, after, literal(stages));
     return arith::SelectOp::create(builder, loc, isLast, literal(0), after);
   }
 
   /// The stage to be read becomes one more value that the loop carries.
   void carryStage(Value first) {
-    auto yields = [&](OpBuilder &builder, Location,
-                      ArrayRef<BlockArgument> added) {
+    auto yields = [&](OpBuilder &builder, Location, ArrayRef<BlockArgument> added) {
       return SmallVector<Value>{next(builder, added.front())};
     };
     auto longer = cast<LoopLikeOpInterface>(loop.getOperation())
-                      .replaceWithAdditionalYields(
-                          rewriter, first,
-                          /*replaceInitOperandUsesInLoop=*/false, yields);
+                      .replaceWithAdditionalYields(rewriter, first,
+                                                   /*replaceInitOperandUsesInLoop=*/false, yields);
     loop = cast<scf::ForOp>(longer->getOperation());
   }
 
@@ -200,16 +178,11 @@ private:
       IRMapping mapping;
       mapping.map(loop.getInductionVar(), turn);
       SmallVector<Value> indices =
-          llvm::map_to_vector(stream.load.getIndices(), [&](Value index) {
-            return recompute(index, mapping);
-          });
-      Value slot = RingSlotOp::create(rewriter, loc, stream.slotType(),
-                                      stream.ring, stage);
-      LayoutAttr layout = GlobalAccess::of(stream.load)
-                              ->layout(numWarps)
-                              .attr(loop.getContext());
-      CopyAsyncOp::create(rewriter, stream.load.getLoc(), stream.load.getView(),
-                          indices, slot, layout, stream.load.getStepAttr());
+          llvm::map_to_vector(stream.load.getIndices(), [&](Value index) { return recompute(index, mapping); });
+      Value slot = RingSlotOp::create(rewriter, loc, stream.slotType(), stream.ring, stage);
+      LayoutAttr layout = GlobalAccess::of(stream.load)->layout(numWarps).attr(loop.getContext());
+      CopyAsyncOp::create(rewriter, stream.load.getLoc(), stream.load.getView(), indices, slot, layout,
+                          stream.load.getStepAttr());
     }
     CopyCommitOp::create(rewriter, loc);
   }
@@ -226,8 +199,7 @@ private:
 
   void useRing(Stream &stream, Value stage) {
     rewriter.setInsertionPoint(stream.alloc);
-    Value slot = RingSlotOp::create(rewriter, stream.alloc.getLoc(),
-                                    stream.slotType(), stream.ring, stage);
+    Value slot = RingSlotOp::create(rewriter, stream.alloc.getLoc(), stream.slotType(), stream.ring, stage);
     Operation *source = stream.alloc.getSource().getDefiningOp();
     rewriter.replaceOp(stream.alloc, slot);
     for (Operation *op : {source, stream.load.getOperation()})
@@ -248,15 +220,12 @@ private:
 // Pass
 //===----------------------------------------------------------------------===//
 
-struct PipelineLoops
-    : PassWrapper<PipelineLoops, OperationPass<tile::KernelOp>> {
+struct PipelineLoops : PassWrapper<PipelineLoops, OperationPass<tile::KernelOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PipelineLoops)
   PipelineLoops() = default;
   PipelineLoops(const PipelineLoops &other) : PassWrapper(other) {}
   StringRef getArgument() const final { return "tilegpu-pipeline-loops"; }
-  StringRef getDescription() const final {
-    return "copy the operands of products to shared memory turns ahead";
-  }
+  StringRef getDescription() const final { return "copy the operands of products to shared memory turns ahead"; }
   void getDependentDialects(DialectRegistry &registry) const final {
     registry.insert<TileGPUDialect, arith::ArithDialect, scf::SCFDialect>();
   }
@@ -264,19 +233,14 @@ struct PipelineLoops
   void runOnOperation() final {
     tile::KernelOp kernel = getOperation();
     TargetAttr target = TargetAttr::of(kernel);
-    auto numWarps =
-        kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps);
+    auto numWarps = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps);
     if (!target || !target.has("cp_async") || !numWarps || numStages == 1)
       return;
     SmallVector<scf::ForOp> loops;
-    kernel.walk(
-        [&](scf::ForOp loop) { loops.push_back(loop); }); // inner loops first
+    kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner loops first
     for (scf::ForOp loop : loops) {
       SmallVector<Stream> streams = findStreams(loop);
-      if (int64_t stages =
-              streams.empty()
-                  ? 0
-                  : chooseStages(streams, target.limit(kSharedLimit));
+      if (int64_t stages = streams.empty() ? 0 : chooseStages(streams, target.limit(kSharedLimit));
           stages >= kMinStages)
         LoopPipeline(loop, std::move(streams), stages, numWarps.getInt()).run();
     }
@@ -299,10 +263,8 @@ struct PipelineLoops
     return std::min(kMaxStages, roomForTwo >= kGoodStages ? roomForTwo : room);
   }
 
-  Option<int64_t> numStages{
-      *this, "num-stages",
-      llvm::cl::desc("stages of a ring; 0: as many as help, 1: no rings"),
-      llvm::cl::init(0)};
+  Option<int64_t> numStages{*this, "num-stages", llvm::cl::desc("stages of a ring; 0: as many as help, 1: no rings"),
+                            llvm::cl::init(0)};
 };
 } // namespace
 
