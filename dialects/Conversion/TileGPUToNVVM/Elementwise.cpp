@@ -13,22 +13,24 @@ struct Elementwise : ConversionPattern {
 
   LogicalResult matchAndRewrite(Operation *op, ArrayRef<ValueRange> operands,
                                 ConversionPatternRewriter &rewriter) const final {
-    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1 || op->getNumRegions() != 0)
-      return rewriter.notifyMatchFailure(op, "not an elementwise op with one result");
+    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() == 0 || op->getNumRegions() != 0)
+      return rewriter.notifyMatchFailure(op, "not an elementwise op with results");
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
     if (!type)
       return rewriter.notifyMatchFailure(op, "not on tiles");
     int64_t count = tilec::tilegpu::Layout::of(type).numRegisters();
-    SmallVector<Value> results;
+    SmallVector<SmallVector<Value>> results(op->getNumResults());
     for (int64_t reg = 0; reg < count; ++reg) {
       OperationState state(op->getLoc(), op->getName());
       for (auto [operand, original] : llvm::zip_equal(operands, op->getOperands()))
         state.operands.push_back(operand[isa<RankedTensorType>(original.getType()) ? reg : 0]);
-      state.types.push_back(type.getElementType());
+      for (Type result : op->getResultTypes())
+        state.types.push_back(getElementTypeOrSelf(result));
       state.attributes = op->getAttrs();
-      results.push_back(rewriter.create(state)->getResult(0));
+      for (auto [registers, value] : llvm::zip_equal(results, rewriter.create(state)->getResults()))
+        registers.push_back(value);
     }
-    rewriter.replaceOpWithMultiple(op, {results});
+    rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();
   }
 };

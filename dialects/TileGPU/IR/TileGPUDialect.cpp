@@ -2,6 +2,7 @@
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
 
 #include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tilec::tilegpu;
@@ -9,15 +10,18 @@ using namespace tilec::tilegpu;
 #include "dialects/TileGPU/IR/TileGPUDialect.cpp.inc"
 
 namespace {
-/// Dumps name the target and shared-memory types once, at the top; layouts name themselves.
+/// Dumps name the long attributes and types once, at the top.
 struct TileGPUAsmInterface : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
 
   AliasResult getAlias(Attribute attribute, raw_ostream &os) const override {
-    if (!isa<TargetAttr>(attribute))
-      return AliasResult::NoAlias;
-    os << "target";
-    return AliasResult::OverridableAlias;
+    StringRef name = TypeSwitch<Attribute, StringRef>(attribute)
+                         .Case([](LayoutAttr) { return "layout"; })
+                         .Case([](SharedAttr) { return "shared"; })
+                         .Case([](TargetAttr) { return "target"; })
+                         .Default([](Attribute) { return ""; });
+    os << name;
+    return name.empty() ? AliasResult::NoAlias : AliasResult::OverridableAlias;
   }
 
   AliasResult getAlias(Type type, raw_ostream &os) const override {

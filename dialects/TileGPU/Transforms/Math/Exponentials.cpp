@@ -130,10 +130,9 @@ Value tilec::tilegpu::expandTanh(MathBuilder &b, Value x) {
 Value tilec::tilegpu::expandErf(MathBuilder &b, Value x) {
   Value magnitude = b.abs(x), square = b.mul(x, x);
   Value small = b.fma(magnitude, POLYNOMIAL(b, square, kErf), magnitude);
-  // Beyond the bound erf rounds to 1. The polynomial is the negated logarithm
-  // of 1 - erf.
+  // Beyond the bound erf rounds to 1. The polynomial is the logarithm of 1 - erf.
   Value bounded = b.clamp(magnitude, 0, b.choose(4, 6));
-  Value logarithm = b.neg(POLYNOMIAL(b, b.sub(bounded, b.number(1)), kErfc));
+  Value logarithm = POLYNOMIAL(b, b.sub(bounded, b.number(1)), kErfc);
   Value complement = b.isDouble() ? scaledExp(b, logarithm, 0) : b.ex2(logarithm);
   Value large = b.sub(b.number(1), complement);
   return b.copySign(b.select(b.less(magnitude, b.number(1)), small, large), x);

@@ -87,10 +87,10 @@ SINGLE = [
         1 / 3 + 1e-4,
         0.13,
     ),
-    Fit("kErfc", "-log2(erfc(1 + t))", lambda t: -mp.log(mp.erfc(1 + t), 2), 0, 3, 0.11, 2),
+    Fit("kErfc", "log2(erfc(1 + t))", lambda t: mp.log(mp.erfc(1 + t), 2), 0, 3, 0.11, 2),
 ]
 DOUBLE = [
-    Fit("kErfc", "-log(erfc(1 + t))", lambda t: -mp.log(mp.erfc(1 + t)), 0, 5, 0.16, 2),
+    Fit("kErfc", "log(erfc(1 + t))", lambda t: mp.log(mp.erfc(1 + t)), 0, 5, 0.16, 2),
 ]
 
 
