@@ -17,6 +17,8 @@ void tilec::buildTilePipeline(OpPassManager &pm) {
 }
 
 void tilec::buildTileGPUPipeline(OpPassManager &pm, const CodegenOptions &options) {
+  // A tile that is the same every turn is loaded, given its layout and copied to shared memory before the loop.
+  pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createTileToTileGPUPass(options.target, options.numWarps));
   pm.addNestedPass<tile::KernelOp>(createAssignLayoutsPass());
   pm.addNestedPass<tile::KernelOp>(createRemoveConversionsPass());

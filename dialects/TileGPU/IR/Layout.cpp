@@ -130,8 +130,8 @@ Layout Layout::mmaAcc(ArrayRef<int64_t> shape, int64_t numWarps, bool wholeRows)
         continue;
       int64_t idle = numWarps / (warpsM * warpsN);
       int64_t cost = (shape[0] / warpsM + shape[1] / warpsN) * idle;
-      if (wholeRows)
-        cost = warpsN * (shape[0] + shape[1]) * numWarps + cost; // anything rather than a divided row
+      if (wholeRows && warpsN > 1 && shape[0] % (16 * numWarps) == 0)
+        continue;
       if (cost < bestCost)
         std::tie(bestM, bestN, bestCost) = std::tuple(warpsM, warpsN, cost);
     }

@@ -108,6 +108,13 @@ def test_mma_acc_covers_every_element_once_in_whole_fragments(warps, whole_rows)
         assert not (offset % (16, 8)).any()
 
 
+def test_mma_acc_whole_rows_stay_in_a_warp_when_there_are_enough():
+    for shape, warps, whole in [((64, 64), 4, True), ((128, 256), 8, True), ((16, 128), 4, False)]:
+        coords = Spread.of(layouts.mma_acc(shape, warps, True)).coords
+        columns = {len(set(coords[warp, ..., 1].ravel().tolist())) for warp in range(warps)}
+        assert columns == {shape[1] if whole else shape[1] // warps}
+
+
 @pytest.mark.parametrize("warps", (1, 2, 4, 8))
 def test_mma_lhs_warps_hold_the_rows_of_their_accumulators(warps):
     acc = layouts.mma_acc([128, 64], warps)
