@@ -11,12 +11,9 @@
 
 namespace tilec::tilegpu {
 
-/// How warps that share a reduced axis exchange their partial results. Warp
-/// number `w` along the axis writes element `e` of operand `i` to
-///     offsets[i] + (e * warpsAlongAxis + w) * element bytes.
-/// `e` is the row-major number over `extents` of the element's coordinates in
-/// the reduced layout; it counts dead elements too, so that nothing needs a
-/// mask.
+/// How warps that share a reduced axis exchange their partial results: for operand `i`, one from every
+/// warp along the axis for every element that the reduced layout covers, from `offsets[i]` on. Dead elements
+/// count too, so that nothing needs a mask; the lowering chooses the order.
 struct ReduceScratch {
   int64_t warpsAlongAxis = 1; ///< 1: the warps have nothing to exchange
   /// Bits of the warp number that run along the axis, lowest first: their

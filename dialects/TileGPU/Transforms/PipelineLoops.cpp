@@ -57,7 +57,7 @@ bool isRecomputable(Value value, scf::ForOp loop) {
          llvm::all_of(op->getOperands(), [&](Value operand) { return isRecomputable(operand, loop); });
 }
 
-bool isZero(Value pad) { return !pad || matchPattern(pad, m_AnyZeroFloat()) || matchPattern(pad, m_Zero()); }
+bool isZero(Value pad) { return !pad || matchPattern(pad, m_PosZeroFloat()) || matchPattern(pad, m_Zero()); }
 
 /// Neighbours that a thread copies must be neighbours on both sides, and at
 /// least four bytes.
@@ -200,12 +200,12 @@ private:
   void useRing(Stream &stream, Value stage) {
     rewriter.setInsertionPoint(stream.alloc);
     Value slot = RingSlotOp::create(rewriter, stream.alloc.getLoc(), stream.slotType(), stream.ring, stage);
-    Operation *source = stream.alloc.getSource().getDefiningOp();
+    Operation *source = stream.alloc.getSource().getDefiningOp(); // the load, or its conversion
+    const bool converted = source != stream.load;
     rewriter.replaceOp(stream.alloc, slot);
-    for (Operation *op : {source, stream.load.getOperation()})
-      if (op->use_empty() && op != stream.load)
-        rewriter.eraseOp(op);
-    if (stream.load->use_empty())
+    if (source->use_empty())
+      rewriter.eraseOp(source);
+    if (converted && stream.load->use_empty())
       rewriter.eraseOp(stream.load);
   }
 
