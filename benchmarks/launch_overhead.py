@@ -4,9 +4,13 @@ Arguments rotate over 64 sets of fresh tensors and scalars, the partition is mad
 and all checks are on. Batches are shorter than the driver's launch queue and the GPU is idle at
 the start of each, so that no call waits for an earlier one; contenders take turns.
 
+The row "driver alone" repeats the bare driver call of the same prepared kernel from C++: no launch
+can be faster than that on the machine at hand. ``--breakdown`` repeats every part of a launch that
+way; the parts are warm there, so their sum is somewhat below the whole.
+
 With ``--recording-driver`` it runs without a GPU, on the driver of the tests that launches nothing:
-what remains is binding, checks and packing of arrays that are shown through
-``__cuda_array_interface__``, the slower way in.
+what remains is binding, checks and packing, for arrays with DLPack's exchange table (as torch's)
+and for arrays that are shown through ``__cuda_array_interface__``, the slower way in.
 """
 
 from __future__ import annotations
@@ -34,13 +38,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--quick", action="store_true", help="few batches")
+    parser.add_argument("--breakdown", action="store_true", help="time each part of a launch too")
     parser.add_argument("--recording-driver", action="store_true", help="run without a GPU")
     options = parser.parse_args()
     batches = 5 if options.quick else 200
     if options.recording_driver:
-        contenders, wait = _recorded(), lambda: None
+        contenders, wait = _recorded(options.breakdown), lambda: None
     else:
-        contenders, wait = _on_gpu()
+        contenders, wait = _on_gpu(options.breakdown)
     rows = measure(contenders, wait, batches)
     show(rows)
     if options.json:
@@ -84,7 +89,7 @@ def show(rows: list[dict[str, Any]]) -> None:
         )
 
 
-def _on_gpu() -> tuple[dict[str, Batch], Callable[[], None]]:
+def _on_gpu(breakdown: bool) -> tuple[dict[str, Batch], Callable[[], None]]:
     import environment
     import torch
 
@@ -97,7 +102,11 @@ def _on_gpu() -> tuple[dict[str, Batch], Callable[[], None]]:
         ([torch.randn(SHAPE, device="cuda") for _ in range(3)], float(number))
         for number in range(SETS)
     ]
-    contenders = {"empty loop": _empty(sets), **_tilec(sets), "torch.add": _torch_add(sets)}
+    contenders = {
+        "empty loop": _empty(sets),
+        **_tilec(sets, breakdown),
+        "torch.add": _torch_add(sets),
+    }
     for make in (_tilec_many, _triton, _cupy):
         try:
             contenders.update(make())
@@ -116,7 +125,23 @@ def _empty(sets: list[Any]) -> Batch:
     return batch
 
 
-def _tilec(sets: list[Any]) -> dict[str, Batch]:
+def _parts(kernel: Any, arguments: tuple[Any, ...], breakdown: bool) -> dict[str, Batch]:
+    """Parts of a launch that was made before, repeated from C++; only the driver's by default."""
+
+    def repeated(part: str) -> Batch:
+        def batch() -> int:
+            kernel._repeat(part, ROUNDS * SETS, *arguments)
+            return ROUNDS * SETS
+
+        return batch
+
+    rows = {"driver alone": repeated("cuLaunchKernel")}
+    if breakdown:
+        rows |= {f"  {part}": repeated(part) for part in kernel._parts}
+    return rows
+
+
+def _tilec(sets: list[Any], breakdown: bool) -> dict[str, Batch]:
     import torch
 
     import tilec as tl
@@ -135,7 +160,17 @@ def _tilec(sets: list[Any]) -> dict[str, Batch]:
                 scaled_sum(tl.partition(y, TILE), a, b, s)
         return ROUNDS * len(sets)
 
-    return {"tilec, 3 arrays + 1 scalar": batch}
+    def partitions() -> int:
+        for _ in range(ROUNDS):
+            for (y, _a, _b), _s in sets:
+                tl.partition(y, TILE)
+        return ROUNDS * len(sets)
+
+    return {
+        "tilec, 3 arrays + 1 scalar": batch,
+        **_parts(scaled_sum, (tl.partition(y, TILE), a, b, s), breakdown),
+        **({"  partition": partitions} if breakdown else {}),
+    }
 
 
 def _tilec_many() -> dict[str, Batch]:
@@ -236,25 +271,34 @@ def _cupy() -> dict[str, Batch]:
     return {"CuPy RawKernel, the same": batch}
 
 
-def _recorded() -> dict[str, Batch]:
+def _recorded(breakdown: bool) -> dict[str, Batch]:
     sys.path.insert(0, str(SUPPORT))
+    import ctypes
     import tempfile
 
     import recording_driver as support
+    from exchange_arrays import exchange_array_class
 
     from tilec import _runtime
 
-    directory = Path(tempfile.mkdtemp(prefix="tilec-launch-"))
-    _runtime.replace_driver(support.build_library(directory))
+    path = support.build_library(Path(tempfile.mkdtemp(prefix="tilec-launch-")))
+    _runtime.replace_driver(path)
+    library = ctypes.CDLL(path)
+    library.fake_push_context(ctypes.c_uint64(0xC0))  # as in a process that uses torch
     memory = support.Memory()
     kernel = support.PlannedKernel("y", "a", "b", "s")
-    sets = [([memory.array(SHAPE) for _ in range(3)], float(number)) for number in range(SETS)]
+    slower = [([memory.array(SHAPE) for _ in range(3)], float(number)) for number in range(SETS)]
+    array_class = exchange_array_class(library)
+    sets = [([array_class(x.pointer, x.shape) for x in arrays], s) for arrays, s in slower]
 
-    def batch() -> int:
-        for _ in range(ROUNDS):
-            for (y, a, b), s in sets:
-                kernel(_runtime.partition(y, TILE), a, b, s)
-        return ROUNDS * len(sets)
+    def launches(sets: list[Any]) -> Batch:
+        def batch() -> int:
+            for _ in range(ROUNDS):
+                for (y, a, b), s in sets:
+                    kernel(_runtime.partition(y, TILE), a, b, s)
+            return ROUNDS * len(sets)
+
+        return batch
 
     def partitions() -> int:
         for _ in range(ROUNDS):
@@ -262,10 +306,15 @@ def _recorded() -> dict[str, Batch]:
                 _runtime.partition(y, TILE)
         return ROUNDS * len(sets)
 
+    (y, a, b), s = sets[3]
+    arguments = _runtime.partition(y, TILE), a, b, s
+    kernel(*arguments)
     return {
         "empty loop": _empty(sets),
-        "partition alone": partitions,
-        "3 arrays + 1 scalar, no driver": batch,
+        "3 arrays + 1 scalar, no driver": launches(sets),
+        "the same through the interface": launches(slower),
+        **_parts(kernel, arguments, breakdown),
+        **({"  partition": partitions} if breakdown else {}),
     }
 
 

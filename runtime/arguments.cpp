@@ -153,7 +153,7 @@ public:
     if (parameter.constant)
       return pushConstant(value, &parameter);
     const TypeProfile *profile = parameter.seen;
-    if (!profile || profile->type != Py_TYPE(value))
+    if (!profile || profile->type != Py_TYPE(value) || profile->kind == ValueKind::unsupported)
       parameter.seen = profile = &profileOf(value);
     bind(value, *profile, &parameter);
   }
@@ -211,8 +211,9 @@ private:
 
   const TypeProfile &profileInMarker(const Marker &marker, Parameter *parameter) {
     PyTypeObject *type = Py_TYPE(marker.array);
-    if (parameter && parameter->seenInMarker && parameter->seenInMarker->type == type)
-      return *parameter->seenInMarker;
+    const TypeProfile *seen = parameter ? parameter->seenInMarker : nullptr;
+    if (seen && seen->type == type && seen->kind != ValueKind::unsupported)
+      return *seen;
     const TypeProfile &profile = profileOf(marker.array);
     if (parameter)
       parameter->seenInMarker = &profile;

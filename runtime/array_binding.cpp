@@ -103,11 +103,17 @@ const TypeProfile &tilec::runtime::profileOf(PyObject *value) {
   // Never freed: profiles are referred to from every kernel, and types are few.
   static auto *profiles = new std::unordered_map<PyTypeObject *, TypeProfile *>;
   auto known = profiles->find(type);
-  if (known != profiles->end())
+  // An object may offer what another one of its type did not.
+  if (known != profiles->end() && known->second->kind != ValueKind::unsupported)
     return *known->second;
-  auto *profile = new TypeProfile(makeProfile(value));
-  Py_INCREF(type); // its address must not be reused
-  return *profiles->emplace(type, profile).first->second;
+  TypeProfile made = makeProfile(value);
+  auto [place, isNew] = profiles->try_emplace(type, nullptr);
+  if (isNew) {
+    place->second = new TypeProfile;
+    Py_INCREF(type); // its address must not be reused
+  }
+  *place->second = made;
+  return *place->second;
 }
 
 //===----------------------------------------------------------------------===//

@@ -42,8 +42,9 @@ struct TypeProfile {
   PyObject *streamOf; // Python callable(device ordinal) -> stream; may be null
 };
 
-/// The profile of a value's type, from a table; a type met for the first time
-/// is classified by tilec.arrays.registry, with the value as an example.
+/// The profile of a value's type, from a table; a type met for the first time,
+/// or of unsupported values so far, is classified by tilec.arrays.registry, with
+/// the value as an example.
 const TypeProfile &profileOf(PyObject *value);
 
 /// Owned Python objects that must outlive a call's use of borrowed memory.

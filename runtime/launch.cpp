@@ -9,42 +9,6 @@ using namespace tilec::runtime;
 
 namespace {
 
-/// One 8-byte cell per kernel parameter, and the pointers to them.
-struct ParameterArena {
-  InlineVector<uint64_t, 96> cells;
-  InlineVector<void *, 96> pointers;
-};
-
-void fillParameters(const LaunchPlan &plan, const KernelSignature &signature, const Frame &frame,
-                    ParameterArena &arena) {
-  using Kind = LaunchPlan::ParameterKind;
-  for (const LaunchPlan::Parameter &parameter : plan.parameters) {
-    const FlatArgument &flat = frame.flat[parameter.argument];
-    uint64_t &cell = arena.cells.grow();
-    switch (parameter.kind) {
-    case Kind::pointer:
-      cell = frame.arrays[flat.index].pointer;
-      break;
-    case Kind::shape:
-      cell = static_cast<uint64_t>(frame.arrays[flat.index].shape[parameter.dim]);
-      break;
-    case Kind::stride:
-      cell = static_cast<uint64_t>(frame.arrays[flat.index].strides[parameter.dim]);
-      break;
-    case Kind::scalar:
-      try {
-        storeScalar(frame.scalars[flat.index], parameter.dtype, cell);
-      } catch (const ArgumentProblem &problem) {
-        raiseLaunchError("argument " + nameOfArgument(signature, frame, parameter.argument) + " " + problem.message);
-      }
-      break;
-    }
-  }
-  // Only now: the cells may have moved while they were filled.
-  for (uint64_t &cell : arena.cells)
-    arena.pointers.push(&cell);
-}
-
 /// A stream that the author names may be another GPU's; the streams that
 /// libraries name are right by construction.
 void checkStream(Driver &driver, const DeviceState &device, const Frame &frame) {
@@ -67,17 +31,46 @@ std::string launchText(const LaunchPlan &plan, const Frame &frame) {
 
 } // namespace
 
-void tilec::runtime::launch(Variant &variant, const KernelSignature &signature, Frame &frame) {
-  const LaunchPlan &plan = variant.plan;
-  ParameterArena arena;
-  fillParameters(plan, signature, frame, arena);
+ParameterArena::ParameterArena(const LaunchPlan &plan, const KernelSignature &signature, const Frame &frame) {
+  using Kind = LaunchPlan::ParameterKind;
+  for (const LaunchPlan::Parameter &parameter : plan.parameters) {
+    const FlatArgument &flat = frame.flat[parameter.argument];
+    uint64_t &cell = cells.grow();
+    switch (parameter.kind) {
+    case Kind::pointer:
+      cell = frame.arrays[flat.index].pointer;
+      break;
+    case Kind::shape:
+      cell = static_cast<uint64_t>(frame.arrays[flat.index].shape[parameter.dim]);
+      break;
+    case Kind::stride:
+      cell = static_cast<uint64_t>(frame.arrays[flat.index].strides[parameter.dim]);
+      break;
+    case Kind::scalar:
+      try {
+        storeScalar(frame.scalars[flat.index], parameter.dtype, cell);
+      } catch (const ArgumentProblem &problem) {
+        raiseLaunchError("argument " + nameOfArgument(signature, frame, parameter.argument) + " " + problem.message);
+      }
+      break;
+    }
+  }
+  // Only now: the cells may have moved while they were filled.
+  for (uint64_t &cell : cells)
+    addresses.push(&cell);
+}
 
-  Driver &driver = Driver::get();
-  DeviceState &device = driver.device(frame.device);
-  CurrentContext current(driver, device.context);
-  checkStream(driver, device, frame);
-  driver::Function function = variant.functionOn(driver, frame.device);
+driver::Result tilec::runtime::submit(Driver &driver, driver::Function function, const LaunchPlan &plan,
+                                      const Frame &frame, ParameterArena &parameters) {
+  if (plan.hasCluster())
+    return submitWithAttributes(driver, function, plan, frame, parameters);
+  return driver.LaunchKernel(function, frame.grid[0], frame.grid[1], frame.grid[2], plan.threads, 1, 1,
+                             plan.sharedBytes, reinterpret_cast<driver::Stream>(frame.stream), parameters.pointers(),
+                             nullptr);
+}
 
+driver::Result tilec::runtime::submitWithAttributes(Driver &driver, driver::Function function, const LaunchPlan &plan,
+                                                    const Frame &frame, ParameterArena &parameters) {
   driver::LaunchAttribute attribute{};
   driver::LaunchConfig config{};
   config.gridX = frame.grid[0];
@@ -93,13 +86,25 @@ void tilec::runtime::launch(Variant &variant, const KernelSignature &signature, 
     config.attributes = &attribute;
     config.attributeCount = 1;
   }
+  return driver.LaunchKernelEx(&config, function, parameters.pointers(), nullptr);
+}
+
+void tilec::runtime::launch(Variant &variant, const KernelSignature &signature, Frame &frame) {
+  const LaunchPlan &plan = variant.plan;
+  ParameterArena parameters(plan, signature, frame);
+
+  Driver &driver = Driver::get();
+  DeviceState &device = driver.device(frame.device);
+  CurrentContext current(driver, device.context);
+  checkStream(driver, device, frame);
+  driver::Function function = variant.functionOn(driver, frame.device);
 
   driver::Result result;
   // A full launch queue blocks here, perhaps behind a host callback that needs
   // the GIL.
   Py_BEGIN_ALLOW_THREADS;
-  result = driver.LaunchKernelEx(&config, function, arena.pointers.data(), nullptr);
+  result = submit(driver, function, plan, frame, parameters);
   Py_END_ALLOW_THREADS;
   if (result != driver::success)
-    raiseDriverCallError(result, "cuLaunchKernelEx", launchText(plan, frame));
+    raiseDriverCallError(result, plan.hasCluster() ? "cuLaunchKernelEx" : "cuLaunchKernel", launchText(plan, frame));
 }

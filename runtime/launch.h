@@ -3,13 +3,33 @@
 
 #pragma once
 
-#include "arguments.h"
 #include "variant.h"
 
 namespace tilec::runtime {
 
-/// Fills the kernel parameters of `variant` from a checked frame and launches
-/// it on the frame's device and stream. Raises LaunchError or DriverError.
+/// The parameters of one launch as the driver takes them: pointers to cells of
+/// 8 bytes.
+class ParameterArena {
+public:
+  ParameterArena(const LaunchPlan &plan, const KernelSignature &signature, const Frame &frame);
+
+  void **pointers() { return addresses.data(); }
+
+private:
+  InlineVector<uint64_t, 96> cells;
+  InlineVector<void *, 96> addresses;
+};
+
+/// Hands a kernel to the driver; its device's context must be current.
+driver::Result submit(Driver &driver, driver::Function function, const LaunchPlan &plan, const Frame &frame,
+                      ParameterArena &parameters);
+
+/// The same through cuLaunchKernelEx, which a launch with attributes needs.
+driver::Result submitWithAttributes(Driver &driver, driver::Function function, const LaunchPlan &plan,
+                                    const Frame &frame, ParameterArena &parameters);
+
+/// Launches a variant for arguments that are bound and checked. Raises
+/// LaunchError and DriverError.
 void launch(Variant &variant, const KernelSignature &signature, Frame &frame);
 
 } // namespace tilec::runtime

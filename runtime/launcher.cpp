@@ -4,6 +4,7 @@
 #include "launcher.h"
 
 #include "arguments.h"
+#include "breakdown.h"
 #include "checks.h"
 #include "errors.h"
 #include "launch.h"
@@ -185,6 +186,23 @@ PyObject *specialize(PyObject *self, PyObject *const *args, Py_ssize_t count, Py
   }
 }
 
+PyObject *repeat(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames) {
+  try {
+    LauncherState &state = stateOf(self);
+    const char *part = count >= 2 && PyUnicode_Check(args[0]) ? PyUnicode_AsUTF8(args[0]) : nullptr;
+    long times = part && PyLong_Check(args[1]) ? PyLong_AsLong(args[1]) : -1;
+    if (times < 0) {
+      if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError, "_repeat(part, count, *arguments) expects a name and a number");
+      throw ErrorSet{};
+    }
+    repeatPart(part, times, state.signature, state.variants, {args + 2, static_cast<size_t>(count) - 2, kwnames});
+    Py_RETURN_NONE;
+  } catch (const ErrorSet &) {
+    return nullptr;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // The Python type
 //===----------------------------------------------------------------------===//
@@ -267,6 +285,8 @@ void deallocate(PyObject *object) {
 
 PyMethodDef methods[] = {{"_specialize", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(specialize)),
                           METH_FASTCALL | METH_KEYWORDS, "The specifications of a call's parameters, and its device."},
+                         {"_repeat", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(repeat)),
+                          METH_FASTCALL | METH_KEYWORDS, "One part of a launch, many times: for benchmarks."},
                          {"__init_subclass__", initSubclass, METH_NOARGS | METH_CLASS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 
@@ -292,5 +312,7 @@ void tilec::runtime::addLauncherType(PyObject *module) {
   constexpr unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
   PyType_Spec spec = {"tilec._runtime.Launcher", sizeof(LauncherObject), 0, flags, slots};
   Ref type = Ref::steal(PyType_FromSpec(&spec));
+  Ref parts = launchParts();
+  check(PyObject_SetAttrString(type.get(), "_parts", parts.get()));
   check(PyObject_SetAttrString(module, "Launcher", type.get()));
 }

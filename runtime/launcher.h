@@ -18,6 +18,8 @@ namespace tilec::runtime {
 ///                                Variant, or for host memory a callable
 ///                                (arguments, grid)
 ///   launcher._specialize(*args, **kwargs) -> (specs, device)
+///   launcher._repeat(part, count, *args, **kwargs)
+///                                one of launcher._parts, many times
 void addLauncherType(PyObject *module);
 
 } // namespace tilec::runtime

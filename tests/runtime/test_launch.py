@@ -319,7 +319,7 @@ def test_failed_launch_says_what_was_launched(driver, memory, kernel_class):
     with pytest.raises(DriverError) as error:
         kernel_class("y")(partition(memory.array((4,)), (1,)))
     assert error.value.message == (
-        "cuLaunchKernelEx failed with CUDA_ERROR_INVALID_VALUE (invalid argument) while launching "
+        "cuLaunchKernel failed with CUDA_ERROR_INVALID_VALUE (invalid argument) while launching "
         "kernel with grid (4, 1, 1) of 128 threads on cuda:0"
     )
 

@@ -23,6 +23,7 @@ static struct {
   int version, init_result, launch_result, device_count;
   int loads, unloads, retains[DEVICES], parameter_count;
   int shared_attribute_bytes, shared_attribute_device, capture_exchanges;
+  int extended_launches, context_switches;
   long launches;
   struct Launch last;
   char last_image[64];
@@ -56,6 +57,8 @@ int fake_counter(const char *name) {
   if (!strcmp(name, "retains1")) return fake.retains[1];
   if (!strcmp(name, "shared_attribute_bytes")) return fake.shared_attribute_bytes;
   if (!strcmp(name, "shared_attribute_device")) return fake.shared_attribute_device;
+  if (!strcmp(name, "extended_launches")) return fake.extended_launches;
+  if (!strcmp(name, "context_switches")) return fake.context_switches;
   if (!strcmp(name, "capture_exchanges")) return fake.capture_exchanges;
   abort();
 }
@@ -108,7 +111,11 @@ int cuDevicePrimaryCtxRetain(uint64_t *context, int device) {
   return 0;
 }
 int cuCtxGetCurrent(uint64_t *context) { *context = fake_current_context(); return 0; }
-int cuCtxPushCurrent_v2(uint64_t context) { contexts[depth++] = context; return 0; }
+int cuCtxPushCurrent_v2(uint64_t context) {
+  ++fake.context_switches;
+  contexts[depth++] = context;
+  return 0;
+}
 int cuCtxPopCurrent_v2(uint64_t *context) { *context = contexts[--depth]; return 0; }
 
 int cuLibraryLoadData(uint64_t *library, const char *image, int *options, void **values,
@@ -164,9 +171,7 @@ struct Config {
   struct Attribute *attributes;
   uint32_t attribute_count;
 };
-int cuLaunchKernelEx(const struct Config *config, uint64_t function, void **parameters,
-                     void **extra) {
-  (void)extra;
+static int record(const struct Config *config, uint64_t function, void **parameters) {
   if (fake.launch_result) return fake.launch_result;
   struct Launch *last = &fake.last;
   memset(last, 0, sizeof *last);
@@ -186,6 +191,20 @@ int cuLaunchKernelEx(const struct Config *config, uint64_t function, void **para
   __atomic_add_fetch(&fake.launches, 1, __ATOMIC_RELAXED);
   return 0;
 }
+int cuLaunchKernelEx(const struct Config *config, uint64_t function, void **parameters,
+                     void **extra) {
+  (void)extra;
+  ++fake.extended_launches;
+  return record(config, function, parameters);
+}
+int cuLaunchKernel(uint64_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                   uint64_t stream, void **parameters, void **extra) {
+  (void)extra;
+  struct Config config = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
+                          stream, 0, 0};
+  return record(&config, function, parameters);
+}
 
 int cuGetProcAddress_v2(const char *name, void **address, int version, uint64_t flags,
                         int *status) {
@@ -202,3 +221,63 @@ int cuGetProcAddress_v2(const char *name, void **address, int version, uint64_t 
   *status = *address ? 0 : 1;
   return *address ? 0 : 500;
 }
+
+/* -- an array library: DLPack's exchange table over described objects ------ */
+
+enum { OBJECTS = 4096, MAX_RANK = 8 };
+
+struct Tensor {
+  uint64_t data;
+  int32_t device_type, device_id, rank;
+  uint8_t code, bits;
+  uint16_t lanes;
+  int64_t *shape, *strides;
+  uint64_t byte_offset;
+};
+
+static struct {
+  void *object;
+  struct Tensor tensor;
+  int64_t shape[MAX_RANK], strides[MAX_RANK];
+} objects[OBJECTS];
+
+static unsigned slot_of(const void *object) {
+  unsigned slot = (unsigned)((uintptr_t)object >> 4) * 2654435761u % OBJECTS;
+  for (unsigned k = 0; k < OBJECTS; ++k, slot = (slot + 1) % OBJECTS)
+    if (!objects[slot].object || objects[slot].object == object) return slot;
+  return OBJECTS;
+}
+
+int fake_describe_array(void *object, uint64_t pointer, int rank, const int64_t *shape) {
+  unsigned slot = slot_of(object);
+  if (slot == OBJECTS) return 1;
+  objects[slot].object = object;
+  int64_t stride = 1;
+  for (int dim = rank - 1; dim >= 0; --dim) {
+    objects[slot].shape[dim] = shape[dim];
+    objects[slot].strides[dim] = stride;
+    stride *= shape[dim];
+  }
+  struct Tensor tensor = {pointer, 2, (int)(pointer >> 40) - 1, rank, 2, 32, 1,
+                          objects[slot].shape, objects[slot].strides, 0};
+  objects[slot].tensor = tensor;
+  return 0;
+}
+
+static int tensor_from_object(void *object, struct Tensor *out) {
+  *out = objects[slot_of(object)].tensor;
+  return 0;
+}
+static int current_work_stream(int type, int device, void **out) {
+  (void)type;
+  *out = (void *)(uintptr_t)(500 + device);
+  return 0;
+}
+
+static const struct {
+  uint32_t major, minor;
+  void *previous, *unused[3];
+  int (*tensor_from_object)(void *, struct Tensor *);
+  int (*current_work_stream)(int, int, void **);
+} exchange_table = {1, 3, 0, {0, 0, 0}, tensor_from_object, current_work_stream};
+const void *fake_exchange_table(void) { return &exchange_table; }

@@ -47,6 +47,8 @@ def _library_array(kind: type[Any], has_exchange: bool) -> Classification | None
         how = "exchange" if has_exchange else "dlpack"
         return Classification(how, stream_of=torch.current_stream)
     if _inherits(kind, "cupy", "ndarray"):
+        if has_exchange:
+            return Classification("exchange")
         return Classification("cuda_array_interface", cupy.device, cupy.current_stream)
     if _inherits(kind, "numba", "DeviceNDArrayBase"):
         # Its interface carries the stream; Numba has no current one.
@@ -94,9 +96,10 @@ def _protocol_array(example: Any, has_exchange: bool) -> str | None:
 
 def _offers(example: Any, name: str) -> bool:
     """Whether a value has an attribute; no property is evaluated to find out."""
-    return hasattr(cast("type[Any]", type(example)), name) or name in getattr(
-        example, "__dict__", {}
-    )
+    kind = cast("type[Any]", type(example))
+    if hasattr(kind, name) or name in getattr(example, "__dict__", {}):
+        return True
+    return hasattr(kind, "__getattr__") and hasattr(example, name)  # one that stands for another
 
 
 def _inherits(kind: type[Any], library: str, name: str) -> bool:

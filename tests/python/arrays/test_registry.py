@@ -127,6 +127,7 @@ def test_cupy_array_brings_its_device_and_stream(monkeypatch):
     array = library_class("cupy", "ndarray", __cuda_array_interface__=1, __dlpack__=1)
     found = classify(array(), has_exchange=False)
     assert found == ("cuda_array_interface", cupy.device, cupy.current_stream)
+    assert classify(array(), has_exchange=True) == Classification("exchange")
     streams = SimpleNamespace(get_current_stream=lambda device: SimpleNamespace(ptr=70 + device))
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=streams))
     assert cupy.current_stream(1) == 71
