@@ -4,8 +4,8 @@
 #include "dialects/Conversion/TileGPUToNVVM/TileGPUToNVVM.h"
 #include "dialects/Conversion/TileToTileGPU/TileToTileGPU.h"
 #include "dialects/Tile/IR/TileDialect.h"
-#include "dialects/TileGPU/Transforms/Passes.h"
 #include "dialects/TileGPU/Transforms/Math/ExpandMath.h"
+#include "dialects/TileGPU/Transforms/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
 

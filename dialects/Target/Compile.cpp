@@ -29,9 +29,8 @@ namespace {
 void appendLocations(Location loc, json::Array &out) {
   llvm::TypeSwitch<LocationAttr>(loc)
       .Case([&](FileLineColLoc file) {
-        out.push_back(json::Object{{"file", file.getFilename().str()},
-                                   {"line", file.getLine()},
-                                   {"column", file.getColumn()}});
+        out.push_back(
+            json::Object{{"file", file.getFilename().str()}, {"line", file.getLine()}, {"column", file.getColumn()}});
       })
       .Case([&](NameLoc name) {
         size_t first = out.size();
@@ -54,7 +53,7 @@ json::Object toJSON(Diagnostic &diagnostic) {
   appendLocations(diagnostic.getLocation(), locations);
   StringRef severity = diagnostic.getSeverity() == DiagnosticSeverity::Error     ? "error"
                        : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning"
-                                                                                  : "note";
+                                                                                 : "note";
   return json::Object{{"severity", severity}, {"message", diagnostic.str()}, {"locations", std::move(locations)}};
 }
 
@@ -65,9 +64,8 @@ json::Object toJSON(Diagnostic &diagnostic) {
 std::unique_ptr<MLIRContext> makeContext() {
   DialectRegistry registry;
   tilec::registerDialects(registry);
-  auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  context->loadAllAvailableDialects();
-  return context;
+  // Dialects load when the parser or a pass asks for them: hundreds of NVVM ops are not worth a key.
+  return std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
 }
 
 class Compilation {
@@ -110,9 +108,8 @@ public:
     if (failed(launchPlan))
       return failure();
     plan = std::move(*launchPlan);
-    FailureOr<tilec::PTX> emitted =
-        tilec::emitPTX(*module, target->getString("name").value_or(""),
-                       target->getInteger("ptx").value_or(0), wants("llvm"));
+    FailureOr<tilec::PTX> emitted = tilec::emitPTX(*module, target->getString("name").value_or(""),
+                                                   target->getInteger("ptx").value_or(0), wants("llvm"));
     if (failed(emitted))
       return failure();
     timings["optimize"] = emitted->optimizeMs;
@@ -177,9 +174,7 @@ private:
   json::Array diagnostics;
 };
 
-std::string text(json::Object object) {
-  return llvm::formatv("{0}", json::Value(std::move(object))).str();
-}
+std::string text(json::Object object) { return llvm::formatv("{0}", json::Value(std::move(object))).str(); }
 
 /// Parses without a diagnostic handler of ours and without touching stderr.
 OwningOpRef<ModuleOp> parseQuietly(StringRef bytecode, MLIRContext &context) {

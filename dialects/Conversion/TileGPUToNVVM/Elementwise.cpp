@@ -38,7 +38,8 @@ struct Elementwise : ConversionPattern {
 /// A splat constant is one scalar for all registers.
 struct Constant : OpConversionPattern<arith::ConstantOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(arith::ConstantOp op, OneToNOpAdaptor, ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(arith::ConstantOp op, OneToNOpAdaptor,
+                                ConversionPatternRewriter &rewriter) const final {
     auto type = dyn_cast<RankedTensorType>(op.getType());
     auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
     if (!type || !splat)
