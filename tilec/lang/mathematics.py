@@ -27,10 +27,17 @@ from tilec.lang.operands import Unified, is_number
 from tilec.lang.values import Operand
 
 
-def _function(what: str, name: str, python: Callable[..., float], *values: Operand) -> Any:
+def _function(
+    what: str, name: str, python: Callable[..., float], *values: Operand, fast: bool = False
+) -> Any:
+    """Emit one op; ``fast`` lets the compiler take the bare hardware approximation."""
     if numbers(values):
         return python(*values)
-    return float_operands(what, *values).op(name)
+    operands = float_operands(what, *values)
+    if not fast:
+        return operands.op(name)
+    approximate = operands.emitter.dialects.attribute("#arith.fastmath<contract,afn>")
+    return operands.op(name, fastmath=approximate)
 
 
 def _exp2(x: float) -> float:
@@ -41,14 +48,14 @@ def _rsqrt(x: float) -> float:
     return 1.0 / math.sqrt(x)
 
 
-def exp(x: Operand) -> Any:
-    """E to the power x."""
-    return _function("exp", "math.exp", math.exp, x)
+def exp(x: Operand, *, fast: bool = False) -> Any:
+    """E to the power x; ``fast`` takes the hardware approximation (docs/numerics.md)."""
+    return _function("exp", "math.exp", math.exp, x, fast=fast)
 
 
-def exp2(x: Operand) -> Any:
-    """2 to the power x."""
-    return _function("exp2", "math.exp2", _exp2, x)
+def exp2(x: Operand, *, fast: bool = False) -> Any:
+    """2 to the power x; ``fast`` takes the hardware approximation (docs/numerics.md)."""
+    return _function("exp2", "math.exp2", _exp2, x, fast=fast)
 
 
 def expm1(x: Operand) -> Any:
@@ -56,14 +63,14 @@ def expm1(x: Operand) -> Any:
     return _function("expm1", "math.expm1", math.expm1, x)
 
 
-def log(x: Operand) -> Any:
-    """Natural logarithm."""
-    return _function("log", "math.log", math.log, x)
+def log(x: Operand, *, fast: bool = False) -> Any:
+    """Natural logarithm; ``fast`` takes the hardware approximation (docs/numerics.md)."""
+    return _function("log", "math.log", math.log, x, fast=fast)
 
 
-def log2(x: Operand) -> Any:
-    """Logarithm to base 2."""
-    return _function("log2", "math.log2", math.log2, x)
+def log2(x: Operand, *, fast: bool = False) -> Any:
+    """Logarithm to base 2; ``fast`` takes the hardware approximation (docs/numerics.md)."""
+    return _function("log2", "math.log2", math.log2, x, fast=fast)
 
 
 def log10(x: Operand) -> Any:
@@ -86,14 +93,14 @@ def rsqrt(x: Operand) -> Any:
     return _function("rsqrt", "math.rsqrt", _rsqrt, x)
 
 
-def sin(x: Operand) -> Any:
-    """Sine of an angle in radians."""
-    return _function("sin", "math.sin", math.sin, x)
+def sin(x: Operand, *, fast: bool = False) -> Any:
+    """Sine of an angle in radians; ``fast`` takes the hardware approximation (docs/numerics.md)."""
+    return _function("sin", "math.sin", math.sin, x, fast=fast)
 
 
-def cos(x: Operand) -> Any:
-    """Cosine of an angle in radians."""
-    return _function("cos", "math.cos", math.cos, x)
+def cos(x: Operand, *, fast: bool = False) -> Any:
+    """Cosine of an angle in radians; ``fast`` takes the hardware approximation (docs/numerics.md)."""
+    return _function("cos", "math.cos", math.cos, x, fast=fast)
 
 
 def tan(x: Operand) -> Any:
