@@ -195,11 +195,11 @@ void bindExchange(PyObject *object, const TypeProfile &profile, BindRequest &req
   bindDLTensor(tensor, view);
   if (view.device == hostDevice || request.hasStream)
     return;
-  if (request.askedApi != api || request.askedDevice != view.device) {
+  if (request.asked != api || request.askedDevice != view.device) {
     void *stream = nullptr;
     if (api->currentWorkStream(tensor.device.type, tensor.device.id, &stream) != 0)
       throw ErrorSet{};
-    request.askedApi = api;
+    request.asked = api;
     request.askedDevice = view.device;
     request.askedStream = reinterpret_cast<uintptr_t>(stream);
   }
@@ -218,7 +218,7 @@ void tilec::runtime::bindArray(PyObject *object, const TypeProfile &profile, Bin
     return bindDLPack(object, profile, request, keepers, view);
   case ArrayProtocol::cudaInterface:
   case ArrayProtocol::hostInterface:
-    return bindInterface(object, profile, view);
+    return bindInterface(object, profile, request, view);
   case ArrayProtocol::description:
     return bindDescription(object, view);
   }

@@ -64,8 +64,9 @@ private:
 struct BindRequest {
   bool hasStream; // stream= was given, as this handle
   uintptr_t stream;
-  // The last answer of an exchange table, so that each is asked once a launch.
-  const dlpack::ExchangeApi *askedApi;
+  // The last answer of a library, so that each is asked once a launch: its
+  // exchange table or its function.
+  const void *asked;
   int askedDevice;
   uintptr_t askedStream;
   // The stream that an earlier argument calls for, if any: producers without a
@@ -85,9 +86,8 @@ void describeMemory(ArrayView &view, uint64_t pointer, DType dtype, int64_t rank
                     const int64_t *strides);
 
 /// The protocols that go through Python objects (array_protocols.cpp).
-void bindDLPack(PyObject *object, const TypeProfile &profile, const BindRequest &request, Keepers &keepers,
-                ArrayView &view);
-void bindInterface(PyObject *object, const TypeProfile &profile, ArrayView &view);
+void bindDLPack(PyObject *object, const TypeProfile &profile, BindRequest &request, Keepers &keepers, ArrayView &view);
+void bindInterface(PyObject *object, const TypeProfile &profile, BindRequest &request, ArrayView &view);
 void bindDescription(PyObject *object, ArrayView &view);
 
 /// Shared by both DLPack paths.

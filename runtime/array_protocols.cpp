@@ -30,6 +30,17 @@ uint64_t toAddress(PyObject *object) {
   return value;
 }
 
+/// The library's current stream of a device; asked once a launch.
+uintptr_t currentStream(const TypeProfile &profile, int device, BindRequest &request) {
+  if (request.asked != profile.streamOf || request.askedDevice != device) {
+    Ref stream = Ref::steal(PyObject_CallFunction(profile.streamOf, "i", device));
+    request.askedStream = static_cast<uintptr_t>(toAddress(stream.get()));
+    request.asked = profile.streamOf;
+    request.askedDevice = device;
+  }
+  return request.askedStream;
+}
+
 std::string toText(PyObject *object) {
   const char *utf8 = PyUnicode_AsUTF8(object);
   if (!utf8)
@@ -80,8 +91,8 @@ dlpack::Device deviceOf(PyObject *object) {
 
 } // namespace
 
-void tilec::runtime::bindDLPack(PyObject *object, const TypeProfile &profile, const BindRequest &request,
-                                Keepers &keepers, ArrayView &view) {
+void tilec::runtime::bindDLPack(PyObject *object, const TypeProfile &profile, BindRequest &request, Keepers &keepers,
+                                ArrayView &view) {
   dlpack::Device device = deviceOf(object);
   bool onGpu = device.type == dlpack::cuda || device.type == dlpack::cudaManaged;
   // The stream that the producer must be ordered before: that of the launch.
@@ -93,8 +104,7 @@ void tilec::runtime::bindDLPack(PyObject *object, const TypeProfile &profile, co
   if (request.hasStream) {
     stream = request.stream ? request.stream : driver::legacyStream;
   } else if (onGpu && profile.streamOf) {
-    Ref current = Ref::steal(PyObject_CallFunction(profile.streamOf, "i", device.id));
-    stream = static_cast<uintptr_t>(toAddress(current.get()));
+    stream = currentStream(profile, device.id, request);
     synchronize = false;
   } else if (onGpu && request.hasCurrent) {
     stream = request.current ? request.current : driver::legacyStream;
@@ -209,12 +219,11 @@ int cudaDeviceOf(PyObject *object, const TypeProfile &profile, const ArrayView &
   return device;
 }
 
-void cudaStreamOf(PyObject *interface, const TypeProfile &profile, ArrayView &view) {
-  if (view.device < 0)
+void cudaStreamOf(PyObject *interface, const TypeProfile &profile, BindRequest &request, ArrayView &view) {
+  if (view.device < 0 || request.hasStream)
     return;
   if (profile.streamOf) {
-    Ref current = Ref::steal(PyObject_CallFunction(profile.streamOf, "i", view.device));
-    view.stream = static_cast<uintptr_t>(toAddress(current.get()));
+    view.stream = currentStream(profile, view.device, request);
     view.hasStream = true;
   } else if (PyObject *stream = item(interface, InterfaceNames::get().stream)) {
     // 1 and 2 are the legacy and the per-thread stream, as in the driver.
@@ -225,7 +234,8 @@ void cudaStreamOf(PyObject *interface, const TypeProfile &profile, ArrayView &vi
 
 } // namespace
 
-void tilec::runtime::bindInterface(PyObject *object, const TypeProfile &profile, ArrayView &view) {
+void tilec::runtime::bindInterface(PyObject *object, const TypeProfile &profile, BindRequest &request,
+                                   ArrayView &view) {
   bool cuda = profile.protocol == ArrayProtocol::cudaInterface;
   const InterfaceNames &names = InterfaceNames::get();
   Ref interface = Ref::steal(PyObject_GetAttr(object, cuda ? names.cuda : names.host));
@@ -255,7 +265,7 @@ void tilec::runtime::bindInterface(PyObject *object, const TypeProfile &profile,
   view.device = hostDevice;
   if (cuda) {
     view.device = cudaDeviceOf(object, profile, view);
-    cudaStreamOf(interface.get(), profile, view);
+    cudaStreamOf(interface.get(), profile, request, view);
   }
 }
 

@@ -40,9 +40,13 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = ModuleType("cupy")
     module.ndarray = type("ndarray", (Base,), {"__module__": "cupy"})
     module.streams = {0: 70, 1: 71}
-    module.cuda = SimpleNamespace(
-        get_current_stream=lambda device: SimpleNamespace(ptr=module.streams[device])
-    )
+    module.asked = []
+
+    def get_current_stream(device: int) -> Any:
+        module.asked.append(device)
+        return SimpleNamespace(ptr=module.streams[device])
+
+    module.cuda = SimpleNamespace(get_current_stream=get_current_stream)
     monkeypatch.setitem(sys.modules, "cupy", module)
     return module
 
@@ -62,6 +66,17 @@ def test_cupy_array_is_launched_on_its_device_and_stream(
     cupy.streams[device] = 99
     kernel(partition(y, (4,)), x)
     assert driver.last.stream == 99
+
+
+def test_library_is_asked_for_its_stream_once_a_launch(driver, memory, kernel_class, cupy):
+    kernel = kernel_class("y", "x", "z")
+    y, x, z = (cupy.ndarray(memory.array((4,))) for _ in range(3))
+    kernel(partition(y, (4,)), x, z)
+    assert cupy.asked == [0]
+    kernel(partition(y, (4,)), x, z)
+    assert cupy.asked == [0, 0]
+    kernel(partition(y, (4,)), x, z, stream=5)
+    assert (cupy.asked, driver.last.stream) == ([0, 0], 5)
 
 
 def test_subclass_of_a_cupy_array_is_an_array(driver, memory, kernel_class, cupy):
