@@ -94,12 +94,12 @@ def rsqrt(x: Operand) -> Any:
 
 
 def sin(x: Operand, *, fast: bool = False) -> Any:
-    """Sine of an angle in radians; ``fast`` takes the hardware approximation (docs/numerics.md)."""
+    """Sine (radians); ``fast`` takes the hardware approximation (docs/numerics.md)."""
     return _function("sin", "math.sin", math.sin, x, fast=fast)
 
 
 def cos(x: Operand, *, fast: bool = False) -> Any:
-    """Cosine of an angle in radians; ``fast`` takes the hardware approximation (docs/numerics.md)."""
+    """Cosine (radians); ``fast`` takes the hardware approximation (docs/numerics.md)."""
     return _function("cos", "math.cos", math.cos, x, fast=fast)
 
 

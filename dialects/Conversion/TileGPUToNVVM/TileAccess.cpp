@@ -1,15 +1,13 @@
 //===- TileAccess.cpp - How a thread walks a tile in global memory --------===//
 #include "dialects/Conversion/TileGPUToNVVM/TileAccess.h"
 
+#include "dialects/TileGPU/IR/GlobalAccess.h"
+
 using namespace mlir;
 using namespace tilec;
 using namespace tilec::lowering;
 using tilegpu::Coords;
 using tilegpu::Layout;
-
-namespace {
-constexpr int64_t kMaxAccessBytes = 16;
-} // namespace
 
 TileAccess::TileAccess(OpBuilder &builder, Location loc, tile::ViewType type, const ViewValues &view,
                        RankedTensorType tile, ValueRange indices, ArrayRef<int64_t> step, ArrayRef<Bounds> bounds)
@@ -67,19 +65,8 @@ void TileAccess::chooseVector(ArrayRef<int64_t> step) {
   for (int64_t dim = 0; dim < layout.rank(); ++dim) {
     if (!type.hasUnitStride(dim))
       continue;
-    int64_t width = std::min(layout.contiguity(dim), kMaxAccessBytes / bytes);
-    auto fits = [&](int64_t width) {
-      // Whole vectors are inside or outside, and start at multiples of their
-      // size.
-      if (shape[dim] % width != 0 || step[dim] % width != 0 || type.getDivisible()[dim] % width != 0 ||
-          type.getAlign() % (width * bytes) != 0)
-        return false;
-      for (int64_t other = 0; other < layout.rank(); ++other)
-        if (other != dim && type.getStrideAlign()[other] % (width * bytes) != 0)
-          return false;
-      return true;
-    };
-    while (width > 1 && !fits(width))
+    int64_t width = std::min(layout.contiguity(dim), tilegpu::kMaxAccessBytes / bytes);
+    while (width > 1 && !tilegpu::vectorFits(type, dim, shape[dim], step[dim], width))
       width /= 2;
     vector = std::max(vector, width);
   }

@@ -11,8 +11,25 @@ using namespace tilec::tilegpu;
 namespace {
 constexpr int64_t kSectorBytes = 32;
 
-/// Whole vectors start at multiples of their size and lie inside or outside.
-bool fits(tile::ViewType view, int64_t dim, int64_t extent, int64_t step, int64_t vector) {
+GlobalAccess makeAccess(tile::ViewType view, ArrayRef<int64_t> shape, ArrayRef<int64_t> step) {
+  GlobalAccess access;
+  access.shape.assign(shape.begin(), shape.end());
+  access.elementBytes = view.getElementBytes();
+  for (int64_t dim = view.getRank() - 1; dim >= 0; --dim) {
+    if (!view.hasUnitStride(dim))
+      continue;
+    int64_t vector = 1;
+    while (vectorFits(view, dim, shape[dim], step[dim], 2 * vector))
+      vector *= 2;
+    // A dimension of extent 1 has no neighbours.
+    if (!access.dim || vector > access.vector || (shape[*access.dim] == 1 && shape[dim] != 1))
+      std::tie(access.dim, access.vector) = std::pair(dim, vector);
+  }
+  return access;
+}
+} // namespace
+
+bool tilec::tilegpu::vectorFits(tile::ViewType view, int64_t dim, int64_t extent, int64_t step, int64_t vector) {
   const int64_t bytes = vector * view.getElementBytes();
   if (bytes > kMaxAccessBytes || extent % vector != 0 || step % vector != 0 || view.getDivisible()[dim] % vector != 0 ||
       view.getAlign() % bytes != 0)
@@ -22,24 +39,6 @@ bool fits(tile::ViewType view, int64_t dim, int64_t extent, int64_t step, int64_
       return false;
   return true;
 }
-
-GlobalAccess makeAccess(tile::ViewType view, ArrayRef<int64_t> shape, ArrayRef<int64_t> step) {
-  GlobalAccess access;
-  access.shape.assign(shape.begin(), shape.end());
-  access.elementBytes = view.getElementBytes();
-  for (int64_t dim = view.getRank() - 1; dim >= 0; --dim) {
-    if (!view.hasUnitStride(dim))
-      continue;
-    int64_t vector = 1;
-    while (fits(view, dim, shape[dim], step[dim], 2 * vector))
-      vector *= 2;
-    // A dimension of extent 1 has no neighbours.
-    if (!access.dim || vector > access.vector || (shape[*access.dim] == 1 && shape[dim] != 1))
-      std::tie(access.dim, access.vector) = std::pair(dim, vector);
-  }
-  return access;
-}
-} // namespace
 
 std::optional<GlobalAccess> GlobalAccess::of(Operation *op) {
   if (auto load = dyn_cast<tile::LoadOp>(op)) {

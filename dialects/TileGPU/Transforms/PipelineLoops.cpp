@@ -61,18 +61,20 @@ bool isZero(Value pad) { return !pad || matchPattern(pad, m_PosZeroFloat()) || m
 
 /// Neighbours that a thread copies must be neighbours on both sides, and at
 /// least four bytes.
-bool isCopyable(tile::LoadOp load, LocalAllocOp alloc) {
+bool isCopyable(tile::LoadOp load, LocalAllocOp alloc, int64_t numWarps) {
   GlobalAccess access = *GlobalAccess::of(load);
-  int64_t dim = access.dim.value_or(-1);
-  return dim == alloc.getType().getLayout().getOrder().front() && access.vector * access.elementBytes >= 4 &&
-         alloc.getType().getElementType() == load.getView().getType().getElementType();
+  const int64_t dim = access.dim.value_or(-1);
+  if (dim != alloc.getType().getLayout().getOrder().front() ||
+      alloc.getType().getElementType() != load.getView().getType().getElementType())
+    return false;
+  return std::min(access.vector, access.layout(numWarps).contiguity(dim)) * access.elementBytes >= 4;
 }
 
 bool feedsProduct(LocalAllocOp alloc) {
   return llvm::any_of(alloc->getUsers(), [](Operation *user) { return isa<MmaOp>(user); });
 }
 
-SmallVector<Stream> findStreams(scf::ForOp loop) {
+SmallVector<Stream> findStreams(scf::ForOp loop, int64_t numWarps) {
   SmallVector<Stream> streams;
   for (auto alloc : loop.getBody()->getOps<LocalAllocOp>()) {
     Value source = alloc.getSource();
@@ -81,7 +83,7 @@ SmallVector<Stream> findStreams(scf::ForOp loop) {
       source = convert.getSource();
     auto load = source.getDefiningOp<tile::LoadOp>();
     if (load && load->getBlock() == loop.getBody() && load.getView().getType().isReadOnly() &&
-        loop.isDefinedOutsideOfLoop(load.getView()) && isZero(load.getPad()) && isCopyable(load, alloc) &&
+        loop.isDefinedOutsideOfLoop(load.getView()) && isZero(load.getPad()) && isCopyable(load, alloc, numWarps) &&
         feedsProduct(alloc) &&
         llvm::all_of(load.getIndices(), [&](Value index) { return isRecomputable(index, loop); }))
       streams.push_back({load, alloc, Value()});
@@ -239,7 +241,7 @@ struct PipelineLoops : PassWrapper<PipelineLoops, OperationPass<tile::KernelOp>>
     SmallVector<scf::ForOp> loops;
     kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner loops first
     for (scf::ForOp loop : loops) {
-      SmallVector<Stream> streams = findStreams(loop);
+      SmallVector<Stream> streams = findStreams(loop, numWarps.getInt());
       if (int64_t stages = streams.empty() ? 0 : chooseStages(streams, target.limit(kSharedLimit));
           stages >= kMinStages)
         LoopPipeline(loop, std::move(streams), stages, numWarps.getInt()).run();
