@@ -92,6 +92,8 @@ struct Kernel : OpConversionPattern<tile::KernelOp> {
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), rewriter.getUnitAttr());
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       rewriter.getDenseI32ArrayAttr({static_cast<int32_t>(numWarps * tilegpu::kLanes)}));
+    if (int64_t ctas = kernelAttr(op, tilegpu::TileGPUDialect::kResidentCtas))
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), rewriter.getI32IntegerAttr(ctas));
     annotatePointers(op, signature, function);
 
     module->setAttr(

@@ -10,8 +10,12 @@ using namespace tilec;
 
 namespace {
 /// Registers of 32 bits that the largest tile should take of a thread: a few such tiles live at a time.
-constexpr int64_t kTileRegisters = 32;
+constexpr int64_t kTileRegisters = 64;
 constexpr int64_t kMaxChosenWarps = 16;
+/// What a thread needs beside its largest tile: operands on their way, addresses, partial results.
+constexpr int64_t kOtherRegisters = 56;
+/// Registers of a thread come in units.
+constexpr int64_t kRegisterUnit = 8;
 /// An accumulator is the one large tile of its kernel.
 constexpr int64_t kAccRegisters = 64;
 constexpr int64_t kMinMmaWarps = 4, kMaxMmaWarps = 8;
@@ -35,6 +39,22 @@ int64_t fromTiles(int64_t largestTile, int64_t largestAcc) {
   return std::clamp(warpsFor(largestAcc, kAccRegisters), std::min(kMinMmaWarps, fragments), kMaxMmaWarps);
 }
 } // namespace
+
+int64_t tilec::chooseResidentCtas(tile::KernelOp kernel, int64_t numWarps, int64_t registersPerMultiprocessor) {
+  int64_t largestTile = 0;
+  bool multiplies = false;
+  kernel.walk([&](Operation *op) {
+    multiplies |= isa<tile::MmaOp>(op);
+    for (Type type : op->getResultTypes())
+      if (auto tile = dyn_cast<RankedTensorType>(type))
+        largestTile = std::max(largestTile, registersOf(tile));
+  });
+  const int64_t threads = numWarps * tilegpu::kLanes, perThread = llvm::divideCeil(largestTile, threads);
+  if (multiplies || perThread > kTileRegisters) // a product wants its registers; a larger tile has to spread out
+    return 1;
+  const int64_t needed = llvm::alignTo(perThread + kOtherRegisters, kRegisterUnit);
+  return std::max<int64_t>(registersPerMultiprocessor / (threads * needed), 1);
+}
 
 FailureOr<int64_t> tilec::chooseNumWarps(tile::KernelOp kernel, int64_t requested) {
   if (requested != 0 && (requested < 0 || requested > tilegpu::kMaxWarps || !llvm::isPowerOf2_64(requested)))

@@ -10,6 +10,11 @@ namespace tilec {
 /// request that is no power of two up to 32, and tiles too large for the registers of that many warps.
 mlir::FailureOr<int64_t> chooseNumWarps(tile::KernelOp kernel, int64_t requested);
 
+/// CTAs of `numWarps` warps that a multiprocessor with this many registers should hold at once, 1 where the
+/// assembler may decide. Left alone it spends registers on early loads until one CTA is left, and while that one
+/// reduces, nothing is in flight.
+int64_t chooseResidentCtas(tile::KernelOp kernel, int64_t numWarps, int64_t registersPerMultiprocessor);
+
 } // namespace tilec
 
 #endif // TILEC_CONVERSION_TILETOTILEGPU_NUMWARPS_H

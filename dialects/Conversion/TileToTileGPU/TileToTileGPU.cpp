@@ -233,6 +233,8 @@ struct TileToTileGPU : PassWrapper<TileToTileGPU, OperationPass<ModuleOp>> {
     if (failed(warps))
       return failure();
     kernel->setAttr(TileGPUDialect::kNumWarps, Builder(&getContext()).getI64IntegerAttr(*warps));
+    if (int64_t ctas = chooseResidentCtas(kernel, *warps, attribute.limit("registers_per_sm")); ctas > 1)
+      kernel->setAttr(TileGPUDialect::kResidentCtas, Builder(&getContext()).getI64IntegerAttr(ctas));
     SmallVector<tile::MmaOp> products;
     kernel.walk([&](tile::MmaOp op) { products.push_back(op); });
     ProductRewriter rewriter(kernel, attribute);

@@ -29,8 +29,8 @@ struct GlobalAccess {
   int64_t cost(const Layout &layout) const;
 };
 
-/// True when accesses of `vector` elements along `dim` start at multiples of their size and lie wholly inside or outside
-/// the array: `extent` is the tile's along `dim`, `step` the distance of neighbouring tiles.
+/// True when accesses of `vector` elements along `dim` start at multiples of their size and lie wholly inside or
+/// outside the array: `extent` is the tile's along `dim`, `step` the distance of neighbouring tiles.
 bool vectorFits(tile::ViewType view, int64_t dim, int64_t extent, int64_t step, int64_t vector);
 
 /// Row-major order of `rank` dimensions, the last first.

@@ -23,6 +23,8 @@ def TileGPU_Dialect : Dialect {
     void registerAttributes();
     /// Kernel attribute: warps of a CTA, an i64.
     static constexpr ::llvm::StringLiteral kNumWarps = "tilegpu.num_warps";
+    /// Kernel attribute: CTAs that a multiprocessor should hold at once, an i64.
+    static constexpr ::llvm::StringLiteral kResidentCtas = "tilegpu.resident_ctas";
     /// Kernel attribute: dynamic shared memory of a CTA in bytes, an i64.
     static constexpr ::llvm::StringLiteral kSharedBytes = "tilegpu.shared_bytes";
     /// Op attribute: where its shared memory starts, in bytes from the CTA's base, an i64.

@@ -137,6 +137,7 @@ def test_float_floor_division_edge_values_as_numpy(tools, symbol, dtype):
 
 @pytest.mark.parametrize("dtype", INTEGERS + FLOATS, ids=lambda d: d.__name__)
 @pytest.mark.parametrize("symbol", ["eq", "ne", "lt", "le", "gt", "ge"])
+@pytest.mark.filterwarnings("ignore:invalid value")  # NumPy's own, on NaN
 def test_comparisons_edge_values_as_numpy(tools, symbol, dtype):
     function = getattr(operator, symbol)
     a, b = edge_values(dtype)
@@ -154,6 +155,7 @@ def test_comparisons_edge_values_as_numpy(tools, symbol, dtype):
     ],
     ids=["minimum", "maximum", "fmin", "fmax"],
 )
+@pytest.mark.filterwarnings("ignore:invalid value")  # NumPy's own, on NaN
 def test_minimum_maximum_nan_rule_as_numpy(tools, ours, theirs, dtype):
     a, b = edge_values(dtype)
     found, expected = run_binary(tools, ours, a, b, dtype), theirs(a, b)

@@ -1,6 +1,7 @@
 """Ordinary slips: each is refused at its place, with what to do instead."""
 
 import math
+import sys
 import traceback
 
 import numpy as np
@@ -14,6 +15,10 @@ TABLE = [0]
 
 class Counter:
     total = 0
+
+
+# Before Python 3.12 parts of an f-string and the condition of an assert have no place of their own.
+FINE_POSITIONS = sys.version_info >= (3, 12)
 
 
 def expp(y, x):
@@ -194,7 +199,7 @@ def unhashable(y, x):
         (
             f_string,
             "a tile of float32 (8,) has no value while the kernel is traced",
-            "{t}",
+            "{t}" if FINE_POSITIONS else 'f"tile {t}"',
             'print it at run time with tl.print("{}", x), or its type with tl.static_print(x)',
         ),
         (
@@ -225,7 +230,7 @@ def unhashable(y, x):
         (
             assert_traced,
             "Python needs the truth of a tile of bool () while the kernel is traced",
-            "tl.all(t > 0)",
+            "tl.all(t > 0)" if FINE_POSITIONS else "assert tl.all(t > 0)",
             "use tl.where, or tl.assert_ for a check at run time",
         ),
         (

@@ -1,10 +1,10 @@
 // RUN: tilec-opt %s --convert-tile-to-tilegpu='target={{"name":"sm_80"}}' | FileCheck %s
 // RUN: tilec-opt %s --convert-tile-to-tilegpu='target={{"name":"sm_80"}} num-warps=2' | FileCheck %s --check-prefix=TWO
 
-// About 32 registers of a thread for the largest tile.
+// About 64 registers of a thread for the largest tile.
 // CHECK: tile.kernel @small{{.*}}tilegpu.num_warps = 1 : i64
-// CHECK: tile.kernel @row{{.*}}tilegpu.num_warps = 4 : i64
-// CHECK: tile.kernel @ragged{{.*}}tilegpu.num_warps = 16 : i64
+// CHECK: tile.kernel @row{{.*}}tilegpu.num_warps = 2 : i64
+// CHECK: tile.kernel @ragged{{.*}}tilegpu.num_warps = 8 : i64
 // CHECK: tile.kernel @large{{.*}}tilegpu.num_warps = 16 : i64
 // CHECK: tile.kernel @hinted{{.*}}tilegpu.num_warps = 8 : i64
 // CHECK: tile.kernel @no_tiles{{.*}}tilegpu.num_warps = 1 : i64
