@@ -14,7 +14,7 @@ SM90 = TARGETS["sm_90a"]
 
 def kernel(body="ret;", head=""):
     return (
-        f'.version 8.0\n.target sm_90a\n.address_size 64\n.file 1 "/work/kernel.py"\n{head}\n'
+        f'.version 8.0\n.target sm_90a\n.address_size 64\n.file 1 "/src/kernel.py"\n{head}\n'
         f".visible .entry k(.param .u64 p)\n{{\n{body}\n}}\n"
     )
 
@@ -73,7 +73,7 @@ def test_assemble_refusal_shows_ptx_line_and_python_line(choice):
         )
     )
     assert error.notes[0].text == "line 10 of the PTX is `add.f32 %f, %f, %zz;`"
-    assert (error.frames[0].span.file, error.frames[0].span.line) == ("/work/kernel.py", 14)
+    assert (error.frames[0].span.file, error.frames[0].span.line) == ("/src/kernel.py", 14)
     assert error.frames[0].function == "k"
 
 

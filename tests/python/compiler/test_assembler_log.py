@@ -32,8 +32,8 @@ ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX (x.ptx)
 
 PTX = """\
 .version 8.0
-.file 1 "/work/first.py"
-.file 2 "/work/second.py"
+.file 1 "/src/first.py"
+.file 2 "/src/second.py"
 .visible .entry a()
 {
 .loc 1 3 1
@@ -77,8 +77,8 @@ def test_errors_carry_their_ptx_line():
 
 def test_source_of_a_line_is_the_nearest_location_above_it():
     lines = PTX.splitlines()
-    assert source_of(PTX, lines.index("ret;") + 1) == ("/work/first.py", 3)
-    assert source_of(PTX, lines.index(".loc 2 14 3") + 1) == ("/work/second.py", 14)
+    assert source_of(PTX, lines.index("ret;") + 1) == ("/src/first.py", 3)
+    assert source_of(PTX, lines.index(".loc 2 14 3") + 1) == ("/src/second.py", 14)
 
 
 def test_source_of_a_line_before_any_location_is_unknown():

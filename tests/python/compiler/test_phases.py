@@ -115,10 +115,10 @@ def test_compile_refusal_has_the_authors_place_and_notes(monkeypatch):
             diagnostic(
                 "error",
                 "tile of shape (8, 65536) takes too many registers",
-                ("/work/k.py", 14, 11, "helper"),
-                ("/work/k.py", 30, 5, "kernel"),
+                ("/src/k.py", 14, 11, "helper"),
+                ("/src/k.py", 30, 5, "kernel"),
             ),
-            diagnostic("note", "it is loaded here", ("/work/k.py", 9, 1, "helper")),
+            diagnostic("note", "it is loaded here", ("/src/k.py", 9, 1, "helper")),
             diagnostic("note", "see current operation: %0 = tile.load"),
         ],
     )
@@ -148,9 +148,9 @@ def test_compile_warning_of_the_compiler_is_a_warning(monkeypatch):
         plan={"symbol": "copy"},
         phases={},
         timings_ms={"tile": 1.0},
-        diagnostics=[diagnostic("warning", "num_stages is ignored", ("/work/k.py", 3, 1, "copy"))],
+        diagnostics=[diagnostic("warning", "num_stages is ignored", ("/src/k.py", 3, 1, "copy"))],
     )
-    with pytest.warns(TilecWarning, match=r"^num_stages is ignored \(/work/k.py:3\)$"):
+    with pytest.warns(TilecWarning, match=r"^num_stages is ignored \(/src/k.py:3\)$"):
         compiled = compile_module(COPY, SM90)
     assert compiled.cubin.startswith(b"\x7fELF")
     assert compiled.metadata()["resources"]["spill_load_bytes"] == 0
