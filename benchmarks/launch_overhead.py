@@ -287,11 +287,12 @@ def _recorded(breakdown: bool) -> dict[str, Batch]:
     library.fake_push_context(ctypes.c_uint64(0xC0))  # as in a process that uses torch
     memory = support.Memory()
     kernel = support.PlannedKernel("y", "a", "b", "s")
+    mapped = support.PlannedKernel("y", "a", "b", "s", params=_mapped_parameters())
     slower = [([memory.array(SHAPE) for _ in range(3)], float(number)) for number in range(SETS)]
     array_class = exchange_array_class(library)
     sets = [([array_class(x.pointer, x.shape) for x in arrays], s) for arrays, s in slower]
 
-    def launches(sets: list[Any]) -> Batch:
+    def launches(sets: list[Any], kernel: Any = kernel) -> Batch:
         def batch() -> int:
             for _ in range(ROUNDS):
                 for (y, a, b), s in sets:
@@ -313,9 +314,17 @@ def _recorded(breakdown: bool) -> dict[str, Batch]:
         "empty loop": _empty(sets),
         "3 arrays + 1 scalar, no driver": launches(sets),
         "the same through the interface": launches(slower),
+        "the same as 3 tensor maps": launches(sets, mapped),
         **_parts(kernel, arguments, breakdown),
         **({"  partition": partitions} if breakdown else {}),
     }
+
+
+def _mapped_parameters() -> list[dict[str, Any]]:
+    mapped = {"kind": "tensor_map", "order": [1, 0], "box": [32, 8]}
+    mapped |= {"swizzle": 128, "element_bytes": 4}
+    maps = [{**mapped, "arg": number} for number in range(3)]
+    return [*maps, {"kind": "scalar", "arg": 3, "dtype": "f32"}]
 
 
 if __name__ == "__main__":

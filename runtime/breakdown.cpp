@@ -6,6 +6,7 @@
 #include "checks.h"
 #include "errors.h"
 #include "launch.h"
+#include "launch_grid.h"
 
 using namespace tilec::runtime;
 
@@ -35,7 +36,9 @@ void checkAgain(const ReadyLaunch &ready) { checkLaunch(ready.signature, ready.f
 
 void findAgain(const ReadyLaunch &ready) { ready.variants.find(ready.frame.key.data(), ready.frame.key.size()); }
 
-void packAgain(const ReadyLaunch &ready) { ParameterArena arena(ready.variant.plan, ready.signature, ready.frame); }
+void packAgain(const ReadyLaunch &ready) {
+  ParameterArena arena(ready.driver, ready.variant, ready.signature, ready.frame);
+}
 
 void enterContext(const ReadyLaunch &ready) { CurrentContext current(ready.driver, ready.context); }
 
@@ -107,12 +110,14 @@ void tilec::runtime::repeatPart(std::string_view name, long count, KernelSignatu
                     (signature.kernelName + " was not launched on a GPU with such arguments").c_str());
     throw ErrorSet{};
   }
-  ParameterArena parameters(variant->plan, signature, frame);
   Driver &driver = Driver::get();
   driver::Context context = driver.device(frame.device).context;
   CurrentContext current(driver, context);
-  driver::Function function = variant->functionOn(driver, frame.device);
-  ReadyLaunch ready{signature, variants, arguments, frame, *variant, driver, context, function, parameters};
+  ParameterArena parameters(driver, *variant, signature, frame);
+  LoadedKernel kernel = variant->on(driver, frame.device);
+  if (variant->plan.adjustsGrid())
+    adjustGrid(variant->plan, kernel.residentCtas, frame);
+  ReadyLaunch ready{signature, variants, arguments, frame, *variant, driver, context, kernel.function, parameters};
   for (long k = 0; k < count; ++k)
     run(ready);
 }

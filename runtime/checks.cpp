@@ -5,6 +5,7 @@
 
 #include "errors.h"
 #include "overlap.h"
+#include "plan.h"
 
 #include <limits>
 
@@ -12,15 +13,7 @@ using namespace tilec::runtime;
 
 namespace {
 
-constexpr int64_t maxGridX = std::numeric_limits<int32_t>::max();
 constexpr int64_t maxGridYZ = 65535;
-
-std::string tupleText(const int64_t *values, int count) {
-  std::string text = "(";
-  for (int k = 0; k < count; ++k)
-    text += (k ? ", " : "") + std::to_string(values[k]);
-  return text + (count == 1 ? ",)" : ")");
-}
 
 std::string deviceText(int device) { return device == hostDevice ? "host memory" : "cuda:" + std::to_string(device); }
 

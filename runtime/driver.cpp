@@ -86,13 +86,21 @@ void Driver::resolve(void *library) {
     void *address = nullptr;
     int status = 0;
     driver::Result result = getProcAddress(name, &address, since, 0, &status);
-    if (result != driver::success || !address)
-      raiseDriverError(std::string("the NVIDIA driver lacks ") + name + ", which CUDA " + versionText(since) +
-                       " introduced");
-    return address;
+    return result == driver::success ? address : nullptr;
   };
-#define SYMBOL(member, since, ...) member = reinterpret_cast<decltype(member)>(find("cu" #member, since));
+#define SYMBOL(member, since, ...)                                                                                     \
+  member = reinterpret_cast<decltype(member)>(find("cu" #member, since));                                              \
+  if (!member)                                                                                                         \
+    raiseMissing("cu" #member, since);
+#define OPTIONAL(member, since, ...)                                                                                   \
+  optional##member = reinterpret_cast<decltype(optional##member)>(find("cu" #member, since));
 #include "driver_symbols.def"
+}
+
+void Driver::raiseMissing(const char *function, int since) {
+  raiseDriverError(std::string("the NVIDIA driver lacks ") + function + ", which CUDA " + versionText(since) +
+                       " introduced",
+                   "update the driver");
 }
 
 DeviceState &Driver::device(int ordinal) {

@@ -57,14 +57,25 @@ public:
   using Kernel = driver::Kernel;
   using Function = driver::Function;
   using LaunchConfig = driver::LaunchConfig;
+  using TensorMap = driver::TensorMap;
+  using TensorMapDataType = driver::TensorMapDataType;
 
+// An optional function has a getter, which raises DriverError when it is absent.
 #define SYMBOL(member, since, ...) std::add_pointer_t<__VA_ARGS__> member = nullptr;
+#define OPTIONAL(member, since, ...)                                                                                   \
+  std::add_pointer_t<__VA_ARGS__> member() const {                                                                     \
+    if (!optional##member)                                                                                             \
+      raiseMissing("cu" #member, since);                                                                               \
+    return optional##member;                                                                                           \
+  }                                                                                                                    \
+  std::add_pointer_t<__VA_ARGS__> optional##member = nullptr;
 #include "driver_symbols.def"
 
 private:
   enum class State { unloaded, ready, forked };
   static Driver &load();
   static void markForkedChild();
+  [[noreturn]] static void raiseMissing(const char *function, int since);
   void resolve(void *library);
 
   static State state;

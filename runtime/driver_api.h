@@ -67,4 +67,15 @@ struct LaunchConfig {
 static_assert(sizeof(LaunchConfig) == 56);
 static_assert(offsetof(LaunchConfig, stream) == 32);
 
+/// A CUtensorMap: how TMA finds the elements of a tensor; opaque.
+struct alignas(64) TensorMap {
+  unsigned char bytes[128];
+};
+
+enum TensorMapDataType : int { tensorMapU8 = 0, tensorMapU16 = 1, tensorMapU32 = 2, tensorMapU64 = 4 };
+
+constexpr int tensorMapInterleaveNone = 0;
+constexpr int tensorMapPromotion128Bytes = 2; // of L2 sectors
+constexpr int tensorMapFillZeros = 0;
+
 } // namespace tilec::runtime::driver

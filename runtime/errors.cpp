@@ -91,3 +91,10 @@ std::string tilec::runtime::describe(PyObject *object) {
     result = result.substr(0, limit) + "…";
   return result;
 }
+
+std::string tilec::runtime::tupleText(const int64_t *values, int count) {
+  std::string text = "(";
+  for (int k = 0; k < count; ++k)
+    text += (k ? ", " : "") + std::to_string(values[k]);
+  return text + (count == 1 ? ",)" : ")");
+}

@@ -33,4 +33,7 @@ struct ArgumentProblem {
 /// The repr of a Python object for an error text, cut to a readable length.
 std::string describe(PyObject *object);
 
+/// "(64, 128)": numbers as Python shows a tuple of them.
+std::string tupleText(const int64_t *values, int count);
+
 } // namespace tilec::runtime

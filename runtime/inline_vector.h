@@ -45,10 +45,15 @@ public:
   const T *end() const { return items + count; }
 
 private:
+  static void *allocate(size_t bytes) {
+    if constexpr (alignof(T) > alignof(std::max_align_t))
+      return std::aligned_alloc(alignof(T), bytes);
+    return std::malloc(bytes);
+  }
   bool onHeap() const { return items != reinterpret_cast<const T *>(storage); }
   void enlarge() {
     size_t larger = capacity * 2;
-    T *fresh = static_cast<T *>(std::malloc(larger * sizeof(T)));
+    T *fresh = static_cast<T *>(allocate(larger * sizeof(T)));
     if (!fresh)
       throw std::bad_alloc();
     std::memcpy(static_cast<void *>(fresh), items, count * sizeof(T));

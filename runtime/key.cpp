@@ -3,6 +3,8 @@
 
 #include "key.h"
 
+#include "tensor_map.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -10,9 +12,10 @@ using namespace tilec::runtime;
 
 namespace {
 
-constexpr int maxAlignLog2 = 7;     // 128 bytes
-constexpr int maxDivisibleLog2 = 4; // 16 elements
-constexpr int strideCodes = 9;      // 0 … 7: log2 of the alignment; 8: unit
+constexpr int maxAlignLog2 = 7;      // 128 bytes
+constexpr int maxDivisibleLog2 = 4;  // 16 elements
+constexpr int unmappedAlignLog2 = 3; // 8 bytes, where a tensor map wants 16
+constexpr int strideCodes = 9;       // 0 … 7: log2 of the alignment; 8: unit
 constexpr int unitStrideCode = 8;
 constexpr int dimensionBits = 6;
 constexpr int headBits = dimensionBits * maxRank; // where the head starts
@@ -43,7 +46,10 @@ uint64_t tilec::runtime::packArray(const ArrayView &view, uint64_t address) {
   uint64_t head = static_cast<uint64_t>(view.dtype);
   head = head << 4 | view.rank;
   head = head << 2 | static_cast<uint64_t>(view.access);
-  head = head << 3 | static_cast<uint64_t>(log2Divisor(address, maxAlignLog2));
+  // A variant may describe what is aligned to 16 bytes to TMA. Weaker facts are
+  // true as well, and 8 bytes are enough for vector accesses.
+  int alignLimit = fitsTensorMap(view) ? maxAlignLog2 : unmappedAlignLog2;
+  head = head << 3 | static_cast<uint64_t>(log2Divisor(address, alignLimit));
   head = head << 1 | static_cast<uint64_t>(needsWideIndices(view));
   uint64_t word = arrayBit | head << headBits;
   for (int dim = 0; dim < view.rank; ++dim) {

@@ -4,6 +4,7 @@
 #include "launch.h"
 
 #include "errors.h"
+#include "launch_grid.h"
 
 using namespace tilec::runtime;
 
@@ -31,8 +32,9 @@ std::string launchText(const LaunchPlan &plan, const Frame &frame) {
 
 } // namespace
 
-ParameterArena::ParameterArena(const LaunchPlan &plan, const KernelSignature &signature, const Frame &frame) {
+ParameterArena::ParameterArena(Driver &driver, Variant &variant, const KernelSignature &signature, const Frame &frame) {
   using Kind = LaunchPlan::ParameterKind;
+  const LaunchPlan &plan = variant.plan;
   for (const LaunchPlan::Parameter &parameter : plan.parameters) {
     const FlatArgument &flat = frame.flat[parameter.argument];
     uint64_t &cell = cells.grow();
@@ -53,11 +55,19 @@ ParameterArena::ParameterArena(const LaunchPlan &plan, const KernelSignature &si
         raiseLaunchError("argument " + nameOfArgument(signature, frame, parameter.argument) + " " + problem.message);
       }
       break;
+    case Kind::tensorMap: { // in place of the cell, below
+      TensorMapCache &known = variant.tensorMaps[tensorMaps.size()];
+      known.describe(driver, frame.arrays[flat.index], tensorMaps.grow(),
+                     [&] { return nameOfArgument(signature, frame, parameter.argument); });
+      break;
+    }
     }
   }
   // Only now: the cells may have moved while they were filled.
   for (uint64_t &cell : cells)
     addresses.push(&cell);
+  for (size_t k = 0; k < tensorMaps.size(); ++k)
+    addresses[plan.tensorMaps[k].parameter] = &tensorMaps[k];
 }
 
 driver::Result tilec::runtime::submit(Driver &driver, driver::Function function, const LaunchPlan &plan,
@@ -76,34 +86,27 @@ driver::Result tilec::runtime::submitWithAttributes(Driver &driver, driver::Func
   config.gridX = frame.grid[0];
   config.gridY = frame.grid[1];
   config.gridZ = frame.grid[2];
-  config.blockX = plan.threads;
-  config.blockY = config.blockZ = 1;
-  config.sharedBytes = plan.sharedBytes;
   config.stream = reinterpret_cast<driver::Stream>(frame.stream);
-  if (plan.hasCluster()) {
-    attribute.id = driver::attributeClusterDimension;
-    attribute.value.cluster = {plan.cluster[0], plan.cluster[1], plan.cluster[2]};
-    config.attributes = &attribute;
-    config.attributeCount = 1;
-  }
+  configure(plan, config, attribute);
   return driver.LaunchKernelEx(&config, function, parameters.pointers(), nullptr);
 }
 
 void tilec::runtime::launch(Variant &variant, const KernelSignature &signature, Frame &frame) {
   const LaunchPlan &plan = variant.plan;
-  ParameterArena parameters(plan, signature, frame);
-
   Driver &driver = Driver::get();
   DeviceState &device = driver.device(frame.device);
   CurrentContext current(driver, device.context);
   checkStream(driver, device, frame);
-  driver::Function function = variant.functionOn(driver, frame.device);
+  ParameterArena parameters(driver, variant, signature, frame);
+  LoadedKernel kernel = variant.on(driver, frame.device);
+  if (plan.adjustsGrid())
+    adjustGrid(plan, kernel.residentCtas, frame);
 
   driver::Result result;
   // A full launch queue blocks here, perhaps behind a host callback that needs
   // the GIL.
   Py_BEGIN_ALLOW_THREADS;
-  result = submit(driver, function, plan, frame, parameters);
+  result = submit(driver, kernel.function, plan, frame, parameters);
   Py_END_ALLOW_THREADS;
   if (result != driver::success)
     raiseDriverCallError(result, plan.hasCluster() ? "cuLaunchKernelEx" : "cuLaunchKernel", launchText(plan, frame));

@@ -8,15 +8,16 @@
 namespace tilec::runtime {
 
 /// The parameters of one launch as the driver takes them: pointers to cells of
-/// 8 bytes.
+/// 8 bytes and to tensor maps. A device's context must be current.
 class ParameterArena {
 public:
-  ParameterArena(const LaunchPlan &plan, const KernelSignature &signature, const Frame &frame);
+  ParameterArena(Driver &driver, Variant &variant, const KernelSignature &signature, const Frame &frame);
 
   void **pointers() { return addresses.data(); }
 
 private:
   InlineVector<uint64_t, 96> cells;
+  InlineVector<driver::TensorMap, 8> tensorMaps;
   InlineVector<void *, 96> addresses;
 };
 

@@ -23,9 +23,9 @@ PyObject *field(PyObject *object, const char *key) {
   return value;
 }
 
-unsigned numberOf(PyObject *value, const char *key) {
+unsigned numberOf(PyObject *value, const char *key, unsigned least = 0, unsigned most = 0x7FFFFFFF) {
   long long number = PyLong_Check(value) ? PyLong_AsLongLong(value) : -1;
-  if (number < 0 || number > 0x7FFFFFFF) {
+  if (number < least || number > most) {
     PyErr_Clear();
     malformed(std::string("'") + key + "' is out of range");
   }
@@ -40,6 +40,68 @@ std::string textField(PyObject *object, const char *key) {
   if (!utf8)
     malformed(std::string("'") + key + "' is not text");
   return utf8;
+}
+
+/// The items of a list with one entry a dimension.
+template <typename Item> int listField(PyObject *object, const char *key, int maxCount, Item item) {
+  PyObject *list = field(object, key);
+  Py_ssize_t count = PyList_Check(list) ? PyList_GET_SIZE(list) : 0;
+  if (count < 1 || count > maxCount)
+    malformed(std::string("'") + key + "' is not a list of 1 to " + std::to_string(maxCount) + " numbers");
+  for (Py_ssize_t k = 0; k < count; ++k)
+    item(k, PyList_GET_ITEM(list, k));
+  return static_cast<int>(count);
+}
+
+TensorMapFormat parseTensorMap(PyObject *object) {
+  TensorMapFormat format{};
+  unsigned listed = 0;
+  format.rank = listField(object, "order", maxTensorMapRank, [&](Py_ssize_t k, PyObject *item) {
+    unsigned dim = numberOf(item, "order", 0, maxTensorMapRank - 1);
+    format.order[k] = static_cast<uint8_t>(dim);
+    listed |= 1u << dim;
+  });
+  if (listed != (1u << format.rank) - 1)
+    malformed("'order' is not a permutation");
+  int boxRank = listField(object, "box", maxTensorMapRank,
+                          [&](Py_ssize_t k, PyObject *item) { format.box[k] = numberOf(item, "box", 1, 256); });
+  if (boxRank != format.rank)
+    malformed("'box' and 'order' differ in length");
+  format.swizzleBytes = numberField(object, "swizzle");
+  if (unsigned s = format.swizzleBytes; s != 0 && s != 32 && s != 64 && s != 128)
+    malformed("'swizzle' is not 0, 32, 64 or 128");
+  format.elementBytes = numberField(object, "element_bytes");
+  if (unsigned bytes = format.elementBytes; bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+    malformed("'element_bytes' is not 1, 2, 4 or 8");
+  unsigned rowBytes = format.box[0] * format.elementBytes;
+  if (rowBytes % 16 != 0)
+    malformed("a row of 'box' has " + std::to_string(rowBytes) + " bytes, expected a multiple of 16");
+  if (format.swizzleBytes && rowBytes > format.swizzleBytes)
+    malformed("a row of 'box' has " + std::to_string(rowBytes) + " bytes, expected at most the " +
+              std::to_string(format.swizzleBytes) + " of 'swizzle'");
+  return format;
+}
+
+LaunchPlan::Grid parseGrid(PyObject *object) {
+  LaunchPlan::Grid grid;
+  std::string rule = textField(object, "rule");
+  if (rule != "tiles" && rule != "explicit")
+    malformed("unknown grid rule '" + rule + "'");
+  grid.tiled = rule == "tiles";
+  if (PyObject *persistent = PyDict_GetItemString(object, "persistent")) {
+    if (!PyBool_Check(persistent))
+      malformed("'persistent' is not true or false");
+    grid.persistent = persistent == Py_True;
+  }
+  if (PyDict_GetItemString(object, "cluster_tiles")) {
+    grid.argument = numberField(object, "arg");
+    grid.clusterRank = listField(object, "cluster_tiles", maxRank, [&](Py_ssize_t k, PyObject *item) {
+      grid.clusterTiles[k] = numberOf(item, "cluster_tiles", 1);
+    });
+  }
+  if (!grid.tiled && (grid.persistent || grid.clusterRank))
+    malformed("'persistent' and 'cluster_tiles' need the grid rule 'tiles'");
+  return grid;
 }
 
 LaunchPlan::Parameter parseParameter(PyObject *object) {
@@ -62,6 +124,8 @@ LaunchPlan::Parameter parseParameter(PyObject *object) {
     if (!dtype)
       malformed("unknown dtype '" + name + "'");
     parameter.dtype = *dtype;
+  } else if (kind == "tensor_map") {
+    parameter.kind = Kind::tensorMap;
   } else {
     malformed("unknown parameter kind '" + kind + "'");
   }
@@ -79,35 +143,53 @@ LaunchPlan LaunchPlan::parse(PyObject *json) {
   plan.symbol = textField(object.get(), "symbol");
   plan.threads = numberField(object.get(), "threads");
   plan.sharedBytes = numberField(object.get(), "shared_bytes");
-  std::string rule = textField(field(object.get(), "grid"), "rule");
-  if (rule != "tiles" && rule != "explicit")
-    malformed("unknown grid rule '" + rule + "'");
-  plan.tiled = rule == "tiles";
+  plan.grid = parseGrid(field(object.get(), "grid"));
   PyObject *parameters = field(object.get(), "params");
   if (!PyList_Check(parameters))
     malformed("'params' is not a list");
-  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(parameters); ++k)
-    plan.parameters.push_back(parseParameter(PyList_GET_ITEM(parameters, k)));
+  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(parameters); ++k) {
+    PyObject *item = PyList_GET_ITEM(parameters, k);
+    plan.parameters.push_back(parseParameter(item));
+    if (plan.parameters.back().kind == ParameterKind::tensorMap)
+      plan.tensorMaps.push_back({static_cast<size_t>(k), parseTensorMap(item)});
+  }
   if (PyObject *cluster = PyDict_GetItemString(object.get(), "cluster")) {
     if (!PyList_Check(cluster) || PyList_GET_SIZE(cluster) != 3)
       malformed("'cluster' is not three numbers");
     for (int k = 0; k < 3; ++k)
-      plan.cluster[k] = numberOf(PyList_GET_ITEM(cluster, k), "cluster");
+      plan.cluster[k] = numberOf(PyList_GET_ITEM(cluster, k), "cluster", 1, 16);
   }
   return plan;
 }
 
 void LaunchPlan::checkAgainst(const Frame &frame) const {
-  if (tiled != frame.tiled)
+  if (grid.tiled != frame.tiled)
     malformed("its grid rule does not fit the arguments");
+  auto argumentAt = [&](uint32_t number) -> const FlatArgument & {
+    if (number >= frame.flat.size())
+      malformed("it refers to argument " + std::to_string(number) + " of " + std::to_string(frame.flat.size()));
+    return frame.flat[number];
+  };
+  auto disagree = [](uint32_t number) { malformed("it disagrees with argument " + std::to_string(number)); };
+
   for (const Parameter &parameter : parameters) {
-    if (parameter.argument >= frame.flat.size())
-      malformed("it refers to argument " + std::to_string(parameter.argument) + " of " +
-                std::to_string(frame.flat.size()));
-    const FlatArgument &flat = frame.flat[parameter.argument];
-    bool wantsArray = parameter.kind != ParameterKind::scalar;
-    if (flat.isArray != wantsArray ||
-        (wantsArray && parameter.kind != ParameterKind::pointer && parameter.dim >= frame.arrays[flat.index].rank))
-      malformed("it disagrees with argument " + std::to_string(parameter.argument));
+    const FlatArgument &flat = argumentAt(parameter.argument);
+    bool wantsDim = parameter.kind == ParameterKind::shape || parameter.kind == ParameterKind::stride;
+    if (flat.isArray != (parameter.kind != ParameterKind::scalar) ||
+        (wantsDim && parameter.dim >= frame.arrays[flat.index].rank))
+      disagree(parameter.argument);
+  }
+  for (const TensorMap &map : tensorMaps) {
+    uint32_t number = parameters[map.parameter].argument;
+    const ArrayView &view = frame.arrays[frame.flat[number].index];
+    if (view.rank != map.format.rank || bytesOf(view.dtype) != map.format.elementBytes ||
+        view.strides[map.format.order[0]] != 1)
+      disagree(number);
+  }
+  if (grid.clusterRank > 0) {
+    const FlatArgument &flat = argumentAt(grid.argument);
+    if (!flat.isArray || frame.arrays[flat.index].access != Access::exclusive ||
+        frame.arrays[flat.index].rank != grid.clusterRank)
+      disagree(grid.argument);
   }
 }

@@ -4,16 +4,21 @@
 #pragma once
 
 #include "arguments.h"
+#include "tensor_map.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
 namespace tilec::runtime {
 
+/// The most CTAs of a grid's first dimension; the others take 65535.
+constexpr int64_t maxGridX = std::numeric_limits<int32_t>::max();
+
 /// How a compiled kernel is launched; the compiler writes it as JSON
 /// (docs/notes/interfaces.md, section 4).
 struct LaunchPlan {
-  enum class ParameterKind : uint8_t { pointer, shape, stride, scalar };
+  enum class ParameterKind : uint8_t { pointer, shape, stride, scalar, tensorMap };
   struct Parameter {
     ParameterKind kind;
     uint8_t dim;
@@ -21,14 +26,32 @@ struct LaunchPlan {
     uint32_t argument;
   };
 
+  /// A parameter that is a tensor map.
+  struct TensorMap {
+    size_t parameter; // its number
+    TensorMapFormat format;
+  };
+
+  struct Grid {
+    bool tiled = true;                  // the grid is the partitions' tile grid
+    bool persistent = false;            // no more CTAs than run at once
+    uint32_t argument = 0;              // a partition, when there are cluster tiles
+    int clusterRank = 0;                // 0: no cluster tiles
+    int64_t clusterTiles[maxRank] = {}; // tile counts are rounded up to multiples of these
+  };
+
   std::string symbol;
   std::vector<Parameter> parameters;
+  std::vector<TensorMap> tensorMaps; // in the parameters' order
   unsigned threads = 0;
   unsigned sharedBytes = 0;
   unsigned cluster[3] = {1, 1, 1};
-  bool tiled = true; // the grid is the partitions' tile grid
+  Grid grid;
 
-  bool hasCluster() const { return cluster[0] * cluster[1] * cluster[2] > 1; }
+  unsigned ctasPerCluster() const { return cluster[0] * cluster[1] * cluster[2]; }
+  bool hasCluster() const { return ctasPerCluster() > 1; }
+  /// Whether the grid differs, or must be looked at again, from one CTA a program.
+  bool adjustsGrid() const { return grid.persistent || grid.clusterRank > 0 || hasCluster(); }
 
   /// Raises ValueError for a plan that is malformed or of another version.
   static LaunchPlan parse(PyObject *json);

@@ -4,6 +4,7 @@
 #include "variant.h"
 
 #include "errors.h"
+#include "launch_grid.h"
 
 #include <new>
 
@@ -58,7 +59,7 @@ void Variant::loadLibrary(Driver &driver) {
   const char *retry = PyBytes_GET_SIZE(fallback.get()) ? PyBytes_AS_STRING(fallback.get()) : nullptr;
   driver::Result result = driver::success;
   std::string log;
-  driver::Library loaded = nullptr;
+  driver::Library fresh = nullptr;
   driver::Kernel found = nullptr;
   const char *step = "cuLibraryLoadData";
   {
@@ -66,26 +67,26 @@ void Variant::loadLibrary(Driver &driver) {
     std::lock_guard<std::mutex> lock(loading);
     if (library)
       return; // another thread was faster
-    result = loadImage(driver, bytes, loaded, log);
+    result = loadImage(driver, bytes, fresh, log);
     if (result != driver::success && retry)
-      result = loadImage(driver, retry, loaded, log);
+      result = loadImage(driver, retry, fresh, log);
     if (result == driver::success) {
       step = "cuLibraryGetKernel";
-      result = driver.LibraryGetKernel(&found, loaded, plan.symbol.c_str());
+      result = driver.LibraryGetKernel(&found, fresh, plan.symbol.c_str());
     }
     if (result == driver::success) {
-      library = loaded;
+      library = fresh;
       loadedBy = &driver;
       kernel = found;
-    } else if (loaded) {
-      driver.LibraryUnload(loaded);
+    } else if (fresh) {
+      driver.LibraryUnload(fresh);
     }
   }
   if (result != driver::success)
     raiseDriverCallError(result, step, "loading " + plan.symbol + (log.empty() ? "" : ": " + log));
 }
 
-driver::Function Variant::load(Driver &driver, int device) {
+LoadedKernel Variant::load(Driver &driver, int device) {
   RelaxedCapture relaxed(driver);
   loadLibrary(driver);
   int available = driver.attribute(device, driver::maxSharedBytesPerBlockOptin);
@@ -98,14 +99,16 @@ driver::Function Variant::load(Driver &driver, int device) {
             driver.KernelSetAttribute(driver::functionMaxDynamicSharedBytes, static_cast<int>(plan.sharedBytes), kernel,
                                       driver.device(device).handle))
       raiseDriverCallError(result, "cuKernelSetAttribute", "preparing " + plan.symbol);
-  driver::Function function = nullptr;
-  if (driver::Result result = driver.KernelGetFunction(&function, kernel))
+  LoadedKernel fresh;
+  if (driver::Result result = driver.KernelGetFunction(&fresh.function, kernel))
     raiseDriverCallError(result, "cuKernelGetFunction",
                          "loading " + plan.symbol + " onto device " + std::to_string(device));
-  if (functions.size() <= static_cast<size_t>(device))
-    functions.resize(static_cast<size_t>(device) + 1);
-  functions[static_cast<size_t>(device)] = function;
-  return function;
+  if (plan.grid.persistent)
+    fresh.residentCtas = residentCtas(driver, device, fresh.function, plan);
+  if (loaded.size() <= static_cast<size_t>(device))
+    loaded.resize(static_cast<size_t>(device) + 1);
+  loaded[static_cast<size_t>(device)] = fresh;
+  return fresh;
 }
 
 //===----------------------------------------------------------------------===//

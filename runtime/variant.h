@@ -11,28 +11,38 @@
 
 namespace tilec::runtime {
 
+/// A kernel in the primary context of a device.
+struct LoadedKernel {
+  driver::Function function = nullptr;
+  unsigned residentCtas = 0; // how many run at once; of persistent kernels only
+};
+
 /// The state behind tilec._runtime.Variant(image, plan, fallback=b""). `image`
 /// is a cubin, or PTX text for the driver's own compiler; `fallback` is PTX to
 /// try when the driver refuses the cubin.
 class Variant {
 public:
   Variant(Ref image, Ref fallback, LaunchPlan plan)
-      : plan(std::move(plan)), image(std::move(image)), fallback(std::move(fallback)) {}
+      : plan(std::move(plan)), image(std::move(image)), fallback(std::move(fallback)) {
+    for (const LaunchPlan::TensorMap &map : this->plan.tensorMaps)
+      tensorMaps.emplace_back(map.format);
+  }
   ~Variant();
   Variant(const Variant &) = delete;
 
-  /// The function of this kernel in the primary context of a device, which
-  /// must be current; loaded at first use. Called with the GIL held.
-  driver::Function functionOn(Driver &driver, int device) {
-    if (static_cast<size_t>(device) < functions.size() && functions[device])
-      return functions[device];
+  /// This kernel in the primary context of a device, which must be current;
+  /// loaded at first use. Called with the GIL held.
+  LoadedKernel on(Driver &driver, int device) {
+    if (static_cast<size_t>(device) < loaded.size() && loaded[device].function)
+      return loaded[device];
     return load(driver, device);
   }
 
   const LaunchPlan plan;
+  std::vector<TensorMapCache> tensorMaps; // one for each of the plan's
 
 private:
-  driver::Function load(Driver &driver, int device);
+  LoadedKernel load(Driver &driver, int device);
   void loadLibrary(Driver &driver);
 
   Ref image, fallback; // bytes
@@ -40,7 +50,7 @@ private:
   Driver *loadedBy = nullptr;
   driver::Library library = nullptr;
   driver::Kernel kernel = nullptr;
-  std::vector<driver::Function> functions; // per device ordinal
+  std::vector<LoadedKernel> loaded; // per device ordinal
 };
 
 /// Creates the type and adds it to the module.

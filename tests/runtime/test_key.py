@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from recording_driver import DeviceArray
 
 from tilec import _runtime
 from tilec._runtime import partition
@@ -25,6 +26,7 @@ def facts(array, access: str, tile) -> tuple:
     strides = [step // item for step in array.strides]
     low = sum(min(s * (n - 1), 0) for s, n in zip(strides, array.shape, strict=True)) * item
     high = sum(max(s * (n - 1), 0) for s, n in zip(strides, array.shape, strict=True)) * item
+    fits = all(0 <= s * item < 2**40 for s in strides) and all(n < 2**31 for n in array.shape)
     wide = high + item > 2**31 - 1 or -low > 2**31 - 1 or max(array.shape, default=0) > 2**31 - 1
     return (
         "view",
@@ -34,7 +36,7 @@ def facts(array, access: str, tile) -> tuple:
         tuple(step == 1 for step in strides),
         tuple(power_of_two(n, 16) for n in array.shape),
         tuple(power_of_two(step * item, 128) for step in strides),
-        power_of_two(array.pointer, 128),
+        power_of_two(array.pointer, 128 if fits else 8),
         64 if wide else 32,
         tile,
     )
@@ -48,9 +50,11 @@ def test_facts_of_random_arrays_equal_the_account(driver, memory, kernel_class):
         rank = rng.randint(0, 8)
         typestr = rng.choice(["|b1", "|i1", "|u1", "<f2", "<i4", "<f4", "<f8"])
         item = int(typestr[2])
-        shape = tuple(rng.choice((2, 3, 4, 8, 12, 16, 48, 1000, 2**33)) for _ in range(rank))
+        rare = rng.choice((1, 2, 4, 8, -1, -8, 2**36))
+        long = rng.choice((2, 3, 5, 2**31 - 1, 2**31, 2**33))
+        shape = tuple(rng.choice((2, 3, 4, 8, 12, 16, 48, 1000, long)) for _ in range(rank))
         strides = tuple(
-            rng.choice((0, 1, 1, 2, 3, 16, 24, 1024, -1, -8, 2**20)) * item for _ in range(rank)
+            rng.choice((0, 1, 1, 2, 3, 16, 24, 1024, 2**20, rare)) * item for _ in range(rank)
         )
         x = memory.array((1,), typestr, offset=rng.choice((0, 8, 16, 32, 64, 128)))
         x.shape, x.strides = shape, strides
@@ -59,6 +63,7 @@ def test_facts_of_random_arrays_equal_the_account(driver, memory, kernel_class):
         assert specs == (facts(x, "read", None),)
         kinds.add(specs)
     assert len(kinds) > 1500
+    assert len({spec[0][7] for spec in kinds}) == 5  # 8 (also for want of a tensor map) ... 128
 
 
 def test_partition_adds_its_tile(driver, memory, kernel_class):
@@ -79,7 +84,28 @@ def test_dimension_of_length_one_has_its_contiguous_stride(driver, memory, kerne
 
 def test_empty_array_is_like_a_contiguous_one(driver, memory, kernel_class):
     specs, _ = kernel_class("x")._specialize(memory.array((0, 24), strides=(4, 12)))
-    assert specs[0][4:9] == ((False, True), (16, 8), (32, 4), 128, 32)
+    assert specs[0][4:9] == ((False, True), (16, 8), (32, 4), 8, 32)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "align"),
+    [
+        ((64, 64), (256, 4), 128),
+        ((64, 64), (-256, 4), 8),
+        ((64, 64), (2**40 - 128, 4), 128),
+        ((64, 64), (2**40, 4), 8),
+        ((2**31 - 1,), (4,), 128),
+        ((2**31,), (4,), 8),
+        ((2**31, 64), (0, 4), 8),
+        ((64, 64), (0, 4), 128),
+        ((64, 0), (0, 4), 8),
+    ],
+)
+def test_array_that_no_tensor_map_describes_is_aligned_to_less_than_one_needs(
+    driver, memory, kernel_class, shape, strides, align
+):
+    specs, _ = kernel_class("x")._specialize(DeviceArray((1 << 40) + 2**20, shape, strides=strides))
+    assert specs[0][7] == align
 
 
 @pytest.mark.parametrize(

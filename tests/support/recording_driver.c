@@ -10,24 +10,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES = 2, MAX_PARAMETERS = 64, CONTEXT_DEPTH = 16 };
+enum { DEVICES = 2, MAX_PARAMETERS = 64, MAX_MAPS = 12, CONTEXT_DEPTH = 16 };
+
+/* What this driver makes a CUtensorMap of: what it was asked to encode. */
+struct TensorMap {
+  uint8_t type, rank, interleave, swizzle, promotion, fill, unused[2];
+  uint64_t address, extents[5], strides[4];
+  uint32_t box[5], element_strides[5];
+};
+_Static_assert(sizeof(struct TensorMap) == 128, "the size of a CUtensorMap");
 
 struct Launch {
   uint32_t grid[3], block[3], shared_bytes, attribute_count;
   int32_t attribute_id;
   uint32_t cluster[3];
   uint64_t stream, function, context, parameters[MAX_PARAMETERS];
+  uint64_t map_addresses[MAX_MAPS];
+  struct TensorMap maps[MAX_MAPS];
 };
 
 static struct {
   int version, init_result, launch_result, device_count;
   int loads, unloads, retains[DEVICES], parameter_count;
   int shared_attribute_bytes, shared_attribute_device, capture_exchanges;
-  int extended_launches, context_switches;
+  int extended_launches, context_switches, encoded_maps, first_map, map_count;
+  int resident, occupancy_queries, occupancy_threads, occupancy_shared_bytes;
+  int occupancy_cluster;
   long launches;
   struct Launch last;
-  char last_image[64];
-} fake = {.version = 13000, .device_count = DEVICES};
+  char last_image[64], hidden[64];
+} fake = {.version = 13000, .device_count = DEVICES, .resident = 1};
 
 static __thread uint64_t contexts[CONTEXT_DEPTH];
 static __thread int depth;
@@ -38,6 +50,7 @@ void fake_reset(void) {
   memset(&fake, 0, sizeof fake);
   fake.version = 13000;
   fake.device_count = DEVICES;
+  fake.resident = 1;
   depth = 0;
 }
 void fake_set_version(int version) { fake.version = version; }
@@ -45,6 +58,9 @@ void fake_set_init_result(int result) { fake.init_result = result; }
 void fake_set_launch_result(int result) { fake.launch_result = result; }
 void fake_set_device_count(int count) { fake.device_count = count; }
 void fake_set_parameter_count(int count) { fake.parameter_count = count; }
+void fake_set_maps(int first, int count) { fake.first_map = first; fake.map_count = count; }
+void fake_set_resident(int count) { fake.resident = count; }
+void fake_hide(const char *function) { strncpy(fake.hidden, function, sizeof fake.hidden - 1); }
 void fake_push_context(uint64_t context) { contexts[depth++] = context; }
 uint64_t fake_current_context(void) { return depth ? contexts[depth - 1] : 0; }
 long fake_launches(void) { return fake.launches; }
@@ -60,6 +76,11 @@ int fake_counter(const char *name) {
   if (!strcmp(name, "extended_launches")) return fake.extended_launches;
   if (!strcmp(name, "context_switches")) return fake.context_switches;
   if (!strcmp(name, "capture_exchanges")) return fake.capture_exchanges;
+  if (!strcmp(name, "encoded_maps")) return fake.encoded_maps;
+  if (!strcmp(name, "occupancy_queries")) return fake.occupancy_queries;
+  if (!strcmp(name, "occupancy_threads")) return fake.occupancy_threads;
+  if (!strcmp(name, "occupancy_shared_bytes")) return fake.occupancy_shared_bytes;
+  if (!strcmp(name, "occupancy_cluster")) return fake.occupancy_cluster;
   abort();
 }
 
@@ -188,6 +209,10 @@ static int record(const struct Config *config, uint64_t function, void **paramet
   }
   for (int k = 0; k < fake.parameter_count; ++k)
     memcpy(&last->parameters[k], parameters[k], sizeof(uint64_t));
+  for (int k = 0; k < fake.map_count; ++k) {
+    last->map_addresses[k] = (uint64_t)(uintptr_t)parameters[fake.first_map + k];
+    memcpy(&last->maps[k], parameters[fake.first_map + k], sizeof last->maps[k]);
+  }
   __atomic_add_fetch(&fake.launches, 1, __ATOMIC_RELAXED);
   return 0;
 }
@@ -206,9 +231,58 @@ int cuLaunchKernel(uint64_t function, unsigned grid_x, unsigned grid_y, unsigned
   return record(&config, function, parameters);
 }
 
+/* Refuses what the driver refuses of these arguments. */
+int cuTensorMapEncodeTiled(struct TensorMap *map, int type, uint32_t rank, void *address,
+                           const uint64_t *extents, const uint64_t *strides, const uint32_t *box,
+                           const uint32_t *element_strides, int interleave, int swizzle,
+                           int promotion, int fill) {
+  ++fake.encoded_maps;
+  if ((uintptr_t)map % 64 || (uintptr_t)address % 16 || rank < 1 || rank > 5) return 1;
+  struct TensorMap made = {.type = (uint8_t)type, .rank = (uint8_t)rank,
+                           .interleave = (uint8_t)interleave, .swizzle = (uint8_t)swizzle,
+                           .promotion = (uint8_t)promotion, .fill = (uint8_t)fill,
+                           .address = (uint64_t)(uintptr_t)address};
+  for (uint32_t k = 0; k < rank; ++k) {
+    if (extents[k] == 0 || extents[k] > (uint64_t)1 << 32 || box[k] < 1 || box[k] > 256) return 1;
+    if (k && (strides[k - 1] % 16 || strides[k - 1] >> 40)) return 1;
+    made.extents[k] = extents[k];
+    made.box[k] = box[k];
+    made.element_strides[k] = element_strides[k];
+    if (k) made.strides[k - 1] = strides[k - 1];
+  }
+  *map = made;
+  return 0;
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, uint64_t function, int threads,
+                                                size_t shared_bytes) {
+  (void)function;
+  ++fake.occupancy_queries;
+  fake.occupancy_threads = threads;
+  fake.occupancy_shared_bytes = (int)shared_bytes;
+  fake.occupancy_cluster = 1;
+  *blocks = fake.resident;
+  return 0;
+}
+int cuOccupancyMaxActiveClusters(int *clusters, uint64_t function, const struct Config *config) {
+  (void)function;
+  if (config->attribute_count != 1 || config->attributes[0].id != 4) return 1;
+  const uint32_t *cluster = config->attributes[0].value.cluster;
+  for (int k = 0; k < 3; ++k)
+    if (config->grid[k] == 0 || config->grid[k] % cluster[k]) return 1;
+  ++fake.occupancy_queries;
+  fake.occupancy_threads = (int)(config->block[0] * config->block[1] * config->block[2]);
+  fake.occupancy_shared_bytes = (int)config->shared_bytes;
+  fake.occupancy_cluster = (int)(cluster[0] * cluster[1] * cluster[2]);
+  *clusters = fake.resident;
+  return 0;
+}
+
 int cuGetProcAddress_v2(const char *name, void **address, int version, uint64_t flags,
                         int *status) {
   (void)version; (void)flags;
+  *address = 0;
+  *status = 1;
+  if (!strcmp(name, fake.hidden)) return 500;
   char versioned[128];
   strcpy(versioned, name);
   strcat(versioned, "_v2");

@@ -18,6 +18,21 @@ from tilec import _runtime
 ITEM_BYTES = {"b1": 1, "i1": 1, "u1": 1, "f2": 2, "i4": 4, "f4": 4, "f8": 8, "i8": 8, "c8": 8}
 
 
+class TensorMap(ctypes.Structure):
+    """What the driver was asked to encode, in the order of its dimensions."""
+
+    _fields_ = [
+        *((name, ctypes.c_uint8) for name in ("type", "rank", "interleave", "swizzle")),
+        *((name, ctypes.c_uint8) for name in ("promotion", "fill")),
+        ("unused", ctypes.c_uint8 * 2),
+        ("address", ctypes.c_uint64),
+        ("extents", ctypes.c_uint64 * 5),
+        ("strides", ctypes.c_uint64 * 4),
+        ("box", ctypes.c_uint32 * 5),
+        ("element_strides", ctypes.c_uint32 * 5),
+    ]
+
+
 class Launch(ctypes.Structure):
     _fields_ = [
         ("grid", ctypes.c_uint32 * 3),
@@ -30,6 +45,8 @@ class Launch(ctypes.Structure):
         ("function", ctypes.c_uint64),
         ("context", ctypes.c_uint64),
         ("parameters", ctypes.c_uint64 * 64),
+        ("map_addresses", ctypes.c_uint64 * 12),
+        ("maps", TensorMap * 12),
     ]
 
 
@@ -61,6 +78,10 @@ class FakeDriver:
 
     def parameters(self, count: int) -> list[int]:
         return list(self.last.parameters)[:count]
+
+    def record_maps(self, first: int, count: int) -> None:
+        """From now on, read ``count`` parameters from ``first`` as tensor maps."""
+        self.library.fake_set_maps(first, count)
 
 
 def build_library(directory: Path) -> str:

@@ -24,7 +24,9 @@ class ViewSpec:
             extent 0).
         stride_align: Largest power of two <= 128 that divides the stride in bytes, per
             dimension.
-        align: Largest power of two <= 128 that divides the pointer.
+        align: Largest power of two <= 128 that divides the pointer; at most 8 for an array that
+            no tensor map describes (empty, a negative stride, one of 2**40 bytes or more, an
+            extent above 2**31 - 1), so that 16 allows one.
         index_bits: 32 when every byte offset inside the array fits in 31 bits, else 64.
         tile_shape: Shape of the tiles of a partition, else None.
     """
