@@ -20,11 +20,14 @@ void tilec::buildTileGPUPipeline(OpPassManager &pm, const CodegenOptions &option
   // A tile that is the same every turn is loaded, given its layout and copied to shared memory before the loop.
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createTileToTileGPUPass(options.target, options.numWarps));
+  pm.addNestedPass<tile::KernelOp>(createSpecializePass(options.numStages));
   pm.addNestedPass<tile::KernelOp>(createAssignLayoutsPass());
   pm.addNestedPass<tile::KernelOp>(createRemoveConversionsPass());
   // Copies of free tiles that ended up alike; conversions and reductions that nothing uses take no shared memory.
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<tile::KernelOp>(createBulkStoresPass());
+  pm.addNestedPass<tile::KernelOp>(createScheduleProductsPass());
   pm.addNestedPass<tile::KernelOp>(createPipelineLoopsPass(options.numStages));
   pm.addNestedPass<tile::KernelOp>(createAllocateSharedPass());
   pm.addNestedPass<tile::KernelOp>(createInsertBarriersPass());

@@ -27,7 +27,9 @@
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/LICM.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopRotation.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/Mem2Reg.h"
 
 using namespace llvm;
 
@@ -79,10 +81,13 @@ struct Analyses {
 void tilec::optimize(Module &module, TargetMachine &machine) {
   Analyses analyses(machine);
   FunctionPassManager passes;
+  passes.addPass(PromotePass());
   passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/false));
   passes.addPass(InstCombinePass());
   passes.addPass(SimplifyCFGPass());
   LoopPassManager loops;
+  // A test at the end of the loop leaves asynchronous products in one block with what waits for them.
+  loops.addPass(LoopRotatePass());
   loops.addPass(LICMPass(LICMOptions()));
   passes.addPass(createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
   passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));

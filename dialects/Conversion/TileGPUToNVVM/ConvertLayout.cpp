@@ -142,7 +142,7 @@ struct ConvertLayout : OpConversionPattern<tilegpu::ConvertLayoutOp> {
     ThreadId thread = threadId(builder, loc);
     SharedWalk in(builder, loc, placement, base, from, covered, thread, trip.storeVector);
     guarded(builder, loc, isOwner(builder, loc, from, thread), [&] { in.store(source); });
-    ctaBarrier(builder, loc);
+    programBarrier(builder, loc);
     return SharedWalk(builder, loc, placement, base, to, covered, thread, trip.loadVector).load(type.getElementType());
   }
 };

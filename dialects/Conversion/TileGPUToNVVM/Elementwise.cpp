@@ -1,6 +1,8 @@
 //===- Elementwise.cpp - One scalar op a register -------------------------===//
 #include "dialects/Conversion/TileGPUToNVVM/Lowering.h"
 
+#include "mlir/Dialect/UB/IR/UBOps.h"
+
 using namespace mlir;
 using namespace tilec::lowering;
 
@@ -50,8 +52,21 @@ struct Constant : OpConversionPattern<arith::ConstantOp> {
     return success();
   }
 };
+
+/// A tile that nobody reads.
+struct Poison : OpConversionPattern<ub::PoisonOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(ub::PoisonOp op, OneToNOpAdaptor, ConversionPatternRewriter &rewriter) const final {
+    auto type = dyn_cast<RankedTensorType>(op.getType());
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "not a tile");
+    Value scalar = ub::PoisonOp::create(rewriter, op.getLoc(), type.getElementType());
+    rewriter.replaceOpWithMultiple(op, {SmallVector<Value>(tilec::tilegpu::Layout::of(type).numRegisters(), scalar)});
+    return success();
+  }
+};
 } // namespace
 
 void tilec::lowering::populateElementwisePatterns(const TileTypeConverter &types, Patterns &patterns) {
-  patterns.add<Elementwise, Constant>(types, patterns.getContext());
+  patterns.add<Elementwise, Constant, Poison>(types, patterns.getContext());
 }

@@ -30,9 +30,21 @@ std::string scalarName(Type type) {
   return name;
 }
 
+json::Object tensorMapParameter(tilegpu::TensorMapOp map) {
+  constexpr int64_t kSwizzleUnitBytes = 16;
+  return json::Object{{"kind", "tensor_map"},
+                      {"arg", static_cast<int64_t>(cast<BlockArgument>(map.getView()).getArgNumber())},
+                      {"order", json::Array(map.getOrder())},
+                      {"box", json::Array(map.getBox())},
+                      {"swizzle", map.getSwizzle() == 0 ? 0 : kSwizzleUnitBytes << map.getSwizzle()},
+                      {"element_bytes", viewOf(map.getView().getType()).getElementBytes()}};
+}
+
 /// How a launch fills the parameters and chooses the grid: the order below is that of
 /// TileTypeConverter.
-json::Object launchPlan(tile::KernelOp kernel, int64_t numWarps, int64_t sharedBytes, StringRef target) {
+json::Object launchPlan(tile::KernelOp kernel, ArrayRef<tilegpu::TensorMapOp> maps, int64_t sharedBytes,
+                        StringRef target) {
+  const Roles roles = Roles::of(kernel);
   json::Array params;
   json::Object grid{{"rule", "explicit"}};
   for (auto [arg, type] : llvm::enumerate(kernel.getArgumentTypes())) {
@@ -52,11 +64,15 @@ json::Object launchPlan(tile::KernelOp kernel, int64_t numWarps, int64_t sharedB
     if (partition && grid.getString("rule") == "explicit")
       grid = json::Object{{"rule", "tiles"}, {"arg", number}, {"tile", json::Array(partition.getTileShape())}};
   }
+  if (kernel->hasAttr(tilegpu::TileGPUDialect::kPersistent))
+    grid["persistent"] = true;
+  for (tilegpu::TensorMapOp map : maps)
+    params.push_back(tensorMapParameter(map));
   return json::Object{{"version", 1},
                       {"symbol", kernel.getName().str()},
                       {"target", target.str()},
-                      {"num_warps", numWarps},
-                      {"threads", numWarps * tilegpu::kLanes},
+                      {"num_warps", roles.programWarps},
+                      {"threads", roles.threads()},
                       {"shared_bytes", sharedBytes},
                       {"params", std::move(params)},
                       {"grid", std::move(grid)}};
@@ -77,29 +93,39 @@ struct Kernel : OpConversionPattern<tile::KernelOp> {
   LogicalResult matchAndRewrite(tile::KernelOp op, OneToNOpAdaptor, ConversionPatternRewriter &rewriter) const final {
     MLIRContext *context = op.getContext();
     auto module = op->getParentOfType<ModuleOp>();
-    int64_t numWarps = kernelAttr(op, tilegpu::TileGPUDialect::kNumWarps);
+    const Roles roles = Roles::of(op);
     int64_t sharedBytes = kernelAttr(op, tilegpu::TileGPUDialect::kSharedBytes);
     tilegpu::TargetAttr target = tilegpu::TargetAttr::of(op);
-    if (numWarps == 0 || !target)
+    if (roles.programWarps == 0 || !target)
       return rewriter.notifyMatchFailure(op,
                                          "kernel has no warps or module no target: run convert-tile-to-tilegpu first");
 
     TypeConverter::SignatureConversion signature(op.getNumArguments());
     if (failed(getTypeConverter()->convertSignatureArgs(op.getArgumentTypes(), signature)))
       return rewriter.notifyMatchFailure(op, "argument types do not convert");
+    SmallVector<tilegpu::TensorMapOp> maps = numberTensorMaps(op);
+    const unsigned firstMap = signature.getConvertedTypes().size();
+    if (!maps.empty())
+      signature.addInputs(SmallVector<Type>(maps.size(), LLVM::LLVMPointerType::get(context)));
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), signature.getConvertedTypes());
     auto function = LLVM::LLVMFuncOp::create(rewriter, op.getLoc(), op.getName(), type);
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), rewriter.getUnitAttr());
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
-                      rewriter.getDenseI32ArrayAttr({static_cast<int32_t>(numWarps * tilegpu::kLanes)}));
-    if (int64_t ctas = kernelAttr(op, tilegpu::TileGPUDialect::kResidentCtas))
+                      rewriter.getDenseI32ArrayAttr({static_cast<int32_t>(roles.threads())}));
+    if (roles.producerWarps != 0) // or the assembler takes no notice of setmaxnreg
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), rewriter.getI32IntegerAttr(1));
+    else if (int64_t ctas = kernelAttr(op, tilegpu::TileGPUDialect::kResidentCtas))
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), rewriter.getI32IntegerAttr(ctas));
+    for (StringRef name : {tilegpu::TileGPUDialect::kNumWarps, tilegpu::TileGPUDialect::kProducerWarps})
+      if (Attribute value = op->getAttr(name)) // for what is converted later
+        function->setAttr(name, value);
     annotatePointers(op, signature, function);
+    annotateTensorMaps(firstMap, function);
 
     module->setAttr(
         "tilec.plan",
         rewriter.getStringAttr(
-            llvm::formatv("{0}", json::Value(launchPlan(op, numWarps, sharedBytes, target.getName()))).str()));
+            llvm::formatv("{0}", json::Value(launchPlan(op, maps, sharedBytes, target.getName()))).str()));
     if (sharedBytes > 0)
       declareSharedMemory(module, rewriter);
 
@@ -125,6 +151,18 @@ private:
         function.setArgAttr(parameter, LLVM::LLVMDialect::getReadonlyAttrName(), builder.getUnitAttr());
       if (view.isReadOnly() || view.getAccess() == tile::Access::exclusive)
         function.setArgAttr(parameter, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
+    }
+  }
+
+  /// Passed by value, where the copy engine finds them.
+  static void annotateTensorMaps(unsigned first, LLVM::LLVMFuncOp function) {
+    constexpr int64_t kBytes = 128, kAlignment = 64;
+    Builder builder(function.getContext());
+    auto bytes = TypeAttr::get(LLVM::LLVMArrayType::get(builder.getI8Type(), kBytes));
+    for (unsigned parameter = first; parameter < function.getNumArguments(); ++parameter) {
+      function.setArgAttr(parameter, LLVM::LLVMDialect::getByValAttrName(), bytes);
+      function.setArgAttr(parameter, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(kAlignment));
+      function.setArgAttr(parameter, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
     }
   }
 

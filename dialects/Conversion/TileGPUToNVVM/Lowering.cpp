@@ -33,6 +33,12 @@ TileTypeConverter::TileTypeConverter() {
       [addView](tile::PartitionType type, SmallVectorImpl<Type> &types) { return addView(type.getView(), types); });
   addConversion(
       [](tilegpu::SmemType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext(), kSharedSpace); });
+  addConversion([](tilegpu::TensorMapType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext()); });
+  addConversion([](tilegpu::QueueType type, SmallVectorImpl<Type> &types) -> std::optional<LogicalResult> {
+    types.push_back(LLVM::LLVMPointerType::get(type.getContext(), kSharedSpace));
+    types.append(kQueueCursors, LLVM::LLVMPointerType::get(type.getContext()));
+    return success();
+  });
 }
 
 ViewValues lowering::unpackView(OpBuilder &builder, Location loc, tile::ViewType type, ValueRange values) {
@@ -55,6 +61,21 @@ ViewValues lowering::unpackView(OpBuilder &builder, Location loc, tile::ViewType
 //===----------------------------------------------------------------------===//
 // Where a thread stands
 //===----------------------------------------------------------------------===//
+
+Roles Roles::of(Operation *kernel) {
+  auto number = [&](StringRef name) {
+    auto attr = kernel->getAttrOfType<IntegerAttr>(name);
+    return attr ? attr.getInt() : 0;
+  };
+  return {number(tilegpu::TileGPUDialect::kNumWarps), number(tilegpu::TileGPUDialect::kProducerWarps)};
+}
+
+Roles Roles::at(OpBuilder &builder) {
+  Operation *op = builder.getInsertionBlock()->getParentOp();
+  while (!isa<tile::KernelOp, LLVM::LLVMFuncOp>(op))
+    op = op->getParentOp();
+  return of(op);
+}
 
 ThreadId lowering::threadId(OpBuilder &builder, Location loc) {
   Type i32 = builder.getI32Type();

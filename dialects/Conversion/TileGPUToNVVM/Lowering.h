@@ -21,12 +21,16 @@ namespace tilec::lowering {
 
 /// NVPTX address spaces.
 inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
+/// Values that say where a queue's roles stand: see Queue.cpp.
+inline constexpr unsigned kQueueCursors = 5;
 
 /// Types on the other side:
 ///   tensor<…, #layout>  numRegisters() scalars of the element type
 ///   !tile.view          !llvm.ptr<1>, one i64 a dimension, one i64 a stride that is not statically 1
 ///   !tile.partition     as its view
 ///   !tilegpu.smem       !llvm.ptr<3>
+///   !tilegpu.queue      its barriers, !llvm.ptr<3>, and its cursors (Queue.cpp)
+///   !tilegpu.tensor_map !llvm.ptr
 ///   everything else     itself (index stays index until arith goes to LLVM)
 class TileTypeConverter : public mlir::TypeConverter {
 public:
@@ -42,6 +46,17 @@ struct ViewValues {
 ViewValues unpackView(mlir::OpBuilder &builder, mlir::Location loc, tile::ViewType type, mlir::ValueRange values);
 
 //===--- Where a thread stands ----------------------------------------------===//
+
+/// How the warps of the kernel are divided. A kernel without roles has no producer.
+struct Roles {
+  int64_t programWarps = 0;  ///< the first ones, which run the tile program
+  int64_t producerWarps = 0; ///< the others
+
+  /// Of the kernel around the insertion point, converted or not.
+  static Roles at(mlir::OpBuilder &builder);
+  static Roles of(mlir::Operation *kernel);
+  int64_t threads() const { return (programWarps + producerWarps) * tilegpu::kLanes; }
+};
 
 /// Lane and warp number of this thread, i32.
 struct ThreadId {
@@ -66,11 +81,17 @@ mlir::Value isLive(mlir::OpBuilder &builder, mlir::Location loc, const tilegpu::
 /// lane and warp bits. Null when no two threads hold the same.
 mlir::Value isOwner(mlir::OpBuilder &builder, mlir::Location loc, const tilegpu::Layout &layout, ThreadId thread);
 
+/// `value`, which the lanes of a warp agree on, in a form that shows the assembler that they do.
+mlir::Value uniform(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
+
 //===--- Facts gathered before the conversion ---------------------------------===//
 
 /// Records on every load and store below `root` which of its tile indices cannot be negative.
 void markNonNegativeIndices(mlir::Operation *root);
 bool isNonNegative(mlir::Operation *access, int64_t dim);
+
+/// Gives every tensor map below `kernel` its place behind the kernel's own arguments, in the order of the text.
+llvm::SmallVector<tilegpu::TensorMapOp> numberTensorMaps(tile::KernelOp kernel);
 
 //===--- Small builders --------------------------------------------------------===//
 
@@ -113,6 +134,10 @@ void populateReducePatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateConvertLayoutPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateSharedMemoryPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateAsyncCopyPatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateQueuePatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateTmaPatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateTmaStorePatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateWgmmaPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateMmaPatterns(const TileTypeConverter &types, Patterns &patterns);
 
 } // namespace tilec::lowering

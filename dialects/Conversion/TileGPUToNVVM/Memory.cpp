@@ -130,9 +130,13 @@ struct Store : OpConversionPattern<tile::StoreOp> {
     tile::ViewType type;
     if (auto partition = dyn_cast<tile::PartitionType>(op.getDest().getType())) {
       type = partition.getView();
-      auto own = tile::IndexOp::create(rewriter, loc, SmallVector<Type>(type.getRank(), rewriter.getIndexType()),
-                                       op.getDest());
-      llvm::append_range(indices, own.getResults());
+      if (op.getIndices().empty())
+        llvm::append_range(
+            indices, tile::IndexOp::create(rewriter, loc, SmallVector<Type>(type.getRank(), rewriter.getIndexType()),
+                                           op.getDest())
+                         .getResults());
+      else
+        llvm::append_range(indices, firsts(adaptor.getIndices()));
       // A program's own tile starts inside; it ends inside when its extent divides the array's.
       for (auto [extent, divisor] : llvm::zip_equal(tile.getShape(), type.getDivisible()))
         bounds.push_back({/*lower=*/false, /*upper=*/divisor % extent != 0});

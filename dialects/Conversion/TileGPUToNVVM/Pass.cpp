@@ -23,6 +23,8 @@ struct ConvertTileGPUToNVVM : PassWrapper<ConvertTileGPUToNVVM, OperationPass<Mo
   void runOnOperation() final {
     MLIRContext &context = getContext();
     lowering::markNonNegativeIndices(getOperation());
+    for (auto kernel : getOperation().getOps<tile::KernelOp>())
+      lowering::numberTensorMaps(kernel);
     lowering::TileTypeConverter types;
     RewritePatternSet patterns(&context);
     lowering::populateKernelPatterns(types, patterns);
@@ -33,6 +35,10 @@ struct ConvertTileGPUToNVVM : PassWrapper<ConvertTileGPUToNVVM, OperationPass<Mo
     lowering::populateConvertLayoutPatterns(types, patterns);
     lowering::populateSharedMemoryPatterns(types, patterns);
     lowering::populateAsyncCopyPatterns(types, patterns);
+    lowering::populateQueuePatterns(types, patterns);
+    lowering::populateTmaPatterns(types, patterns);
+    lowering::populateTmaStorePatterns(types, patterns);
+    lowering::populateWgmmaPatterns(types, patterns);
     lowering::populateMmaPatterns(types, patterns);
 
     ConversionTarget target(context);

@@ -155,7 +155,7 @@ private:
       for (size_t operand = 0; operand < placements.size(); ++operand)
         walk(operand, written).store(column(operand));
     });
-    ctaBarrier(rewriter, loc);
+    programBarrier(rewriter, loc);
     SmallVector<SmallVector<Element>> gathered(partials.size(), SmallVector<Element>(count));
     for (size_t operand = 0; operand < placements.size(); ++operand) {
       SmallVector<Value> values = walk(operand, read).load(partials.front()[operand].getType());

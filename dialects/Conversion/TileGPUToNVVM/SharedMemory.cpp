@@ -2,6 +2,7 @@
 #include "dialects/Conversion/TileGPUToNVVM/SharedMemory.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -16,9 +17,14 @@ using tilegpu::Layout;
 
 SharedPlacement SharedPlacement::of(tilegpu::SmemType type) {
   ArrayRef<int64_t> order = type.getLayout().getOrder();
-  SharedPlacement placement = dense(type.getShape(), order, type.getElementBytes());
-  placement.rowBytes = type.getShape()[order.front()] * type.getElementBytes();
-  placement.swizzle = type.getLayout().getSwizzle();
+  const int64_t swizzle = type.getLayout().getSwizzle();
+  SmallVector<int64_t> panel(type.getShape());
+  if (swizzle != 0)
+    panel[order.front()] = (kChunkBytes << swizzle) / type.getElementBytes();
+  SharedPlacement placement = dense(panel, order, type.getElementBytes());
+  placement.swizzle = swizzle;
+  placement.rowBytes = panel[order.front()] * type.getElementBytes();
+  placement.panelBytes = ShapedType::getNumElements(panel) * type.getElementBytes();
   return placement;
 }
 
@@ -38,9 +44,10 @@ int64_t SharedPlacement::offset(ArrayRef<int64_t> coords) const {
   for (auto [dim, pitch] : llvm::enumerate(pitches))
     if (static_cast<int64_t>(dim) != contiguous)
       start += coords[dim] * pitch;
-  if (swizzle != 0)
-    byte ^= start / rowBytes / phase() % (int64_t(1) << swizzle) * kChunkBytes;
-  return start + byte;
+  if (swizzle == 0)
+    return start + byte;
+  int64_t exchange = start / rowBytes / phase() % (int64_t(1) << swizzle) * kChunkBytes;
+  return byte / rowBytes * panelBytes + start + (byte % rowBytes ^ exchange);
 }
 
 int64_t SharedPlacement::accessElems(const Layout &layout, ArrayRef<int64_t> shape) const {
@@ -90,6 +97,13 @@ SharedAddresses::SharedAddresses(OpBuilder &builder, Location loc, SharedPlaceme
     if (this->placement.swizzle != 0)
       row = addScaled(builder, loc, row, thread[dim], pitch / this->placement.rowBytes);
   }
+  if (this->placement.swizzle != 0) {
+    // Constants never carry into a panel: they are multiples of what threads span, or share no bits with it.
+    Value panel = arith::ShRUIOp::create(builder, loc, byte,
+                                         constantI32(builder, loc, llvm::Log2_64(this->placement.rowBytes)));
+    start = addScaled(builder, loc, start, panel, this->placement.panelBytes);
+    byte = arith::AndIOp::create(builder, loc, byte, constantI32(builder, loc, this->placement.rowBytes - 1));
+  }
   if (start)
     this->base = offsetPointer(builder, loc, base, start);
   if (!row)
@@ -122,12 +136,12 @@ Value SharedAddresses::at(ArrayRef<int64_t> constant) {
     if (static_cast<int64_t>(dim) != placement.contiguous)
       start += constant[dim] * pitch;
   // What the exchange does not see is a plain offset.
-  int64_t rowPart = 0, bytePart = 0;
+  int64_t rowPart = 0, bytePart = 0, immediate = start + bytes;
   if (placement.swizzle != 0) {
     rowPart = start / placement.rowBytes % placement.period();
-    bytePart = bytes % (kChunkBytes << placement.swizzle);
+    bytePart = bytes % placement.rowBytes;
+    immediate = start + bytes / placement.rowBytes * placement.panelBytes;
   }
-  int64_t immediate = start + bytes - bytePart;
   Value address = swizzled(rowPart, bytePart);
   return immediate == 0 ? address : offsetPointer(builder, loc, address, constantI32(builder, loc, immediate));
 }
@@ -254,7 +268,16 @@ void lowering::guarded(OpBuilder &builder, Location loc, Value condition, llvm::
   body();
 }
 
-void lowering::ctaBarrier(OpBuilder &builder, Location loc) { NVVM::Barrier0Op::create(builder, loc); }
+void lowering::programBarrier(OpBuilder &builder, Location loc) {
+  Roles roles = Roles::at(builder);
+  if (roles.producerWarps == 0) {
+    NVVM::Barrier0Op::create(builder, loc);
+    return;
+  }
+  constexpr int64_t kProgramBarrier = 1; // 0 is the whole CTA's
+  inlineAsm(builder, loc, llvm::formatv("barrier.sync.aligned {0}, {1};", kProgramBarrier, roles.programWarps * tilegpu::kLanes).str(), "~{memory}",
+            {}, {}, /*sideEffects=*/true);
+}
 
 //===----------------------------------------------------------------------===//
 // Patterns
@@ -272,6 +295,8 @@ struct LocalAlloc : OpConversionPattern<tilegpu::LocalAllocOp> {
     ThreadId thread = threadId(rewriter, loc);
     SharedWalk walk(rewriter, loc, SharedPlacement::of(type), base, layout, type.getShape(), thread);
     guarded(rewriter, loc, isOwner(rewriter, loc, layout, thread), [&] { walk.store(adaptor.getSource()); });
+    if (op.getAsyncReaders())
+      NVVM::FenceProxyOp::create(rewriter, loc, NVVM::ProxyKind::async_shared, NVVM::SharedSpaceAttr::get(rewriter.getContext(), NVVM::SharedSpace::shared_cta));
     rewriter.replaceOp(op, base);
     return success();
   }
@@ -305,7 +330,8 @@ struct Barrier : OpConversionPattern<tilegpu::BarrierOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(tilegpu::BarrierOp op, OneToNOpAdaptor,
                                 ConversionPatternRewriter &rewriter) const final {
-    rewriter.replaceOpWithNewOp<NVVM::Barrier0Op>(op);
+    programBarrier(rewriter, op.getLoc());
+    rewriter.eraseOp(op);
     return success();
   }
 };

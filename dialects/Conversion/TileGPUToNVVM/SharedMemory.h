@@ -13,12 +13,13 @@ namespace tilec::lowering {
 inline constexpr int64_t kChunkBytes = 16;
 
 /// Where a tile's elements lie: at the sum of their coordinates times the
-/// pitches. With a swizzle, rows of the contiguous dimension furthermore
-/// exchange their chunks by the rule of #tilegpu.shared.
+/// pitches. With a swizzle, rows of the contiguous dimension furthermore are
+/// cut into panels and exchange their chunks by the rule of #tilegpu.shared.
 struct SharedPlacement {
   int64_t contiguous = 0;             ///< the dimension whose neighbours are adjacent
   llvm::SmallVector<int64_t> pitches; ///< bytes from an element to its neighbour, a dimension
-  int64_t rowBytes = 0;               ///< of one row; matters with a swizzle only
+  int64_t rowBytes = 0;               ///< of one row of a panel; matters with a swizzle only
+  int64_t panelBytes = 0;             ///< from a panel to the next; matters with a swizzle only
   int64_t swizzle = 0;                ///< bits of the chunk number that rows exchange
 
   static SharedPlacement of(tilegpu::SmemType type);
@@ -101,8 +102,8 @@ llvm::SmallVector<mlir::Value> loadShared(mlir::OpBuilder &builder, mlir::Locati
 /// Runs `body` where `condition` holds; null stands for true.
 void guarded(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value condition, llvm::function_ref<void()> body);
 
-/// All threads of the CTA meet here.
-void ctaBarrier(mlir::OpBuilder &builder, mlir::Location loc);
+/// All warps that run the tile program meet here.
+void programBarrier(mlir::OpBuilder &builder, mlir::Location loc);
 
 } // namespace tilec::lowering
 

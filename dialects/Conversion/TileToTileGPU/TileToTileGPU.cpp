@@ -9,6 +9,7 @@
 #include "dialects/Conversion/TileToTileGPU/NumWarps.h"
 #include "dialects/TileGPU/IR/GlobalAccess.h"
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
+#include "dialects/TileGPU/IR/TmaAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -141,9 +142,7 @@ int64_t contiguousDim(Value tile) {
 
 /// Contiguous along `inner`, with the widest swizzle that its rows allow.
 SmemType smemType(RankedTensorType tile, int64_t inner) {
-  int64_t bytes = tile.getDimSize(inner) * llvm::divideCeil(tile.getElementTypeBitWidth(), 8), swizzle = 3;
-  while (swizzle > 0 && bytes % (16 << swizzle) != 0)
-    --swizzle;
+  const int64_t swizzle = widestSwizzle(tile.getDimSize(inner) * llvm::divideCeil(tile.getElementTypeBitWidth(), 8));
   SmallVector<int64_t> order{inner};
   for (int64_t dim : rowMajor(tile.getRank()))
     if (dim != inner)
@@ -152,14 +151,55 @@ SmemType smemType(RankedTensorType tile, int64_t inner) {
                        SharedAttr::get(tile.getContext(), order, swizzle));
 }
 
+/// Contiguous as in global memory, where the tensor cores can transpose: 16-bit elements. Others need K contiguous.
+int64_t innerDim(Value tile, int64_t kDim, MmaKind kind) {
+  bool transposes = cast<RankedTensorType>(tile.getType()).getElementTypeBitWidth() == 16;
+  return kind == MmaKind::fma || transposes ? contiguousDim(tile) : kDim;
+}
+
+/// True when an asynchronous product can read the operand where it arrives: the copy engine fetches it, or it is
+/// computed anyway. A load by threads is better off with copies ahead and mma.sync.
+bool isReadAsynchronously(Value operand, int64_t kDim) {
+  auto tile = cast<RankedTensorType>(operand.getType());
+  SmemType shared = smemType(tile, innerDim(operand, kDim, MmaKind::wgmma));
+  if (shared.getLayout().getSwizzle() == 0 || tile.getNumElements() / tile.getDimSize(shared.getLayout().getOrder().front()) % kSwizzleRows != 0)
+    return false;
+  auto load = operand.getDefiningOp<tile::LoadOp>();
+  return !load || std::holds_alternative<TmaAccess>(TmaAccess::of(load, shared));
+}
+
+/// True when warpgroups can multiply asynchronously: tiles of 64 rows each, both operands at hand.
+bool fitsWgmma(tile::MmaOp op, TargetAttr target) {
+  constexpr int64_t kM = 64;
+  return target.has("wgmma") && chooseKind(op, target) == MmaKind::mma_sync &&
+         op.getLhs().getType().getDimSize(0) % kM == 0 &&
+         (comesFromProduct(op.getLhs()) || isReadAsynchronously(op.getLhs(), /*kDim=*/1)) &&
+         isReadAsynchronously(op.getRhs(), /*kDim=*/0);
+}
+
+/// The warps that multiply if all products of the kernel fit wgmma: one or two warpgroups, each with 64 rows or a
+/// multiple of every accumulator. 0 if one does not fit.
+int64_t warpsForAsyncProducts(ArrayRef<tile::MmaOp> products, TargetAttr target, int64_t requested) {
+  constexpr int64_t kWarpgroup = 4, kRowsOfWarp = 16;
+  if (products.empty() || !llvm::all_of(products, [&](tile::MmaOp op) { return fitsWgmma(op, target); }))
+    return 0;
+  auto divides = [&](int64_t warps) {
+    return llvm::all_of(products,
+                        [&](tile::MmaOp op) { return op.getLhs().getType().getDimSize(0) % (kRowsOfWarp * warps) == 0; });
+  };
+  const int64_t warps = requested ? requested : divides(2 * kWarpgroup) ? 2 * kWarpgroup : kWarpgroup;
+  return (warps == kWarpgroup || warps == 2 * kWarpgroup) && divides(warps) ? warps : 0;
+}
+
 class ProductRewriter {
 public:
-  ProductRewriter(tile::KernelOp kernel, TargetAttr target) : builder(kernel.getContext()), target(target) {}
+  ProductRewriter(tile::KernelOp kernel, TargetAttr target, bool async)
+      : builder(kernel.getContext()), target(target), async(async) {}
 
   void rewrite(tile::MmaOp op) {
-    MmaKind kind = chooseKind(op, target);
+    MmaKind kind = async ? MmaKind::wgmma : chooseKind(op, target);
     Value lhs = op.getLhs();
-    if (kind != MmaKind::mma_sync || !comesFromProduct(lhs))
+    if (kind == MmaKind::fma || !comesFromProduct(lhs))
       lhs = inSharedMemory(op, lhs, innerDim(lhs, /*kDim=*/1, kind));
     Value rhs = inSharedMemory(op, op.getRhs(), innerDim(op.getRhs(), /*kDim=*/0, kind));
     builder.setInsertionPoint(op);
@@ -170,12 +210,6 @@ public:
   }
 
 private:
-  /// Contiguous as in global memory, where ldmatrix can transpose: 16-bit elements. Others need K contiguous.
-  static int64_t innerDim(Value tile, int64_t kDim, MmaKind kind) {
-    bool transposes = cast<RankedTensorType>(tile.getType()).getElementTypeBitWidth() == 16;
-    return kind == MmaKind::mma_sync && !transposes ? kDim : contiguousDim(tile);
-  }
-
   /// A copy of `tile` in shared memory, contiguous along `inner`. A tile from outside the product's block is copied
   /// where it is made, once; others just before the product, after all loads are on their way.
   Value inSharedMemory(tile::MmaOp user, Value tile, int64_t inner) {
@@ -188,12 +222,13 @@ private:
     else
       builder.setInsertionPoint(user);
     auto type = cast<RankedTensorType>(tile.getType());
-    known = LocalAllocOp::create(builder, user.getLoc(), smemType(type, inner), tile);
+    known = LocalAllocOp::create(builder, user.getLoc(), smemType(type, inner), tile, /*async_readers=*/async);
     return known;
   }
 
   OpBuilder builder;
   TargetAttr target;
+  bool async;
   DenseMap<std::pair<Value, int64_t>, LocalAllocOp> copies;
 };
 
@@ -229,15 +264,17 @@ struct TileToTileGPU : PassWrapper<TileToTileGPU, OperationPass<ModuleOp>> {
 
   LogicalResult convert(tile::KernelOp kernel, TargetAttr attribute) {
     auto hint = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps);
-    FailureOr<int64_t> warps = chooseNumWarps(kernel, numWarps ? numWarps : hint ? hint.getInt() : 0);
+    const int64_t requested = numWarps ? numWarps : hint ? hint.getInt() : 0;
+    SmallVector<tile::MmaOp> products;
+    kernel.walk([&](tile::MmaOp op) { products.push_back(op); });
+    const int64_t asyncWarps = warpsForAsyncProducts(products, attribute, requested);
+    FailureOr<int64_t> warps = chooseNumWarps(kernel, asyncWarps ? asyncWarps : requested);
     if (failed(warps))
       return failure();
     kernel->setAttr(TileGPUDialect::kNumWarps, Builder(&getContext()).getI64IntegerAttr(*warps));
     if (int64_t ctas = chooseResidentCtas(kernel, *warps, attribute.limit("registers_per_sm")); ctas > 1)
       kernel->setAttr(TileGPUDialect::kResidentCtas, Builder(&getContext()).getI64IntegerAttr(ctas));
-    SmallVector<tile::MmaOp> products;
-    kernel.walk([&](tile::MmaOp op) { products.push_back(op); });
-    ProductRewriter rewriter(kernel, attribute);
+    ProductRewriter rewriter(kernel, attribute, asyncWarps != 0);
     for (tile::MmaOp op : products)
       rewriter.rewrite(op);
     return success();

@@ -162,9 +162,9 @@ LogicalResult StoreOp::verify() {
   RankedTensorType tile = tileType(getValue());
   ViewType view = viewOf(getDest().getType());
   if (auto partition = dyn_cast<PartitionType>(getDest().getType())) {
-    if (!getIndices().empty())
-      return emitOpError("a partition's tile has its own place: expected no "
-                         "indices, found ")
+    if (!getIndices().empty() && static_cast<int64_t>(getIndices().size()) != view.getRank())
+      return emitOpError("a partition's tile has its own place: expected no indices or, where a program walks over "
+                         "tiles, those of the present one; found ")
              << getIndices().size();
     if (tile.getShape() != partition.getTileShape())
       return emitOpError("tile must have the partition's shape [")

@@ -174,7 +174,8 @@ def Tile_StoreOp : Tile_Op<"store", [DeclareOpInterfaceMethods<MemoryEffectsOpIn
   let summary = "Write one tile";
   let description = [{
     To a partition, the tile goes to this program's place and takes no indices,
-    so programs cannot race. To an `unchecked` view it goes to the given tile
+    so programs cannot race. (Only a program that a pass made walk over several tiles
+    says which one it is at.) To an `unchecked` view it goes to the given tile
     indices. Elements outside the array are dropped.
   }];
   let arguments = (ins Tile_AnyTile:$value, Tile_ViewOrPartition:$dest, Variadic<Index>:$indices);

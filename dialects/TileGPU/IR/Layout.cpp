@@ -149,6 +149,17 @@ Layout Layout::mmaAcc(ArrayRef<int64_t> shape, int64_t numWarps, bool wholeRows)
   return layout;
 }
 
+Layout Layout::wgmmaAcc(ArrayRef<int64_t> shape, int64_t numWarps) {
+  Layout layout;
+  Distribution spread(shape);
+  layout.registers = {unit(2, 1, 1), unit(2, 0, 8)};
+  layout.lanes = {unit(2, 1, 2), unit(2, 1, 4), unit(2, 0, 1), unit(2, 0, 2), unit(2, 0, 4)};
+  spread.extent = {16, 8};
+  spread.add(layout.warps, 0, floorLog2(numWarps));
+  layout.repeat = spread.repeats();
+  return layout;
+}
+
 Layout Layout::outerProduct(ArrayRef<int64_t> shape, int64_t numWarps) {
   constexpr int64_t kBlock = 8, kRun = 4;
   const int64_t warpBits = floorLog2(numWarps);

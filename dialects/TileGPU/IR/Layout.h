@@ -47,6 +47,9 @@ public:
   /// `shape` is (M, N), multiples of 16 and 8. With `wholeRows` warps divide M first: what is computed along a
   /// row, and the left operand that the accumulator then becomes, stay inside a warp.
   static Layout mmaAcc(llvm::ArrayRef<int64_t> shape, int64_t numWarps, bool wholeRows = false);
+  /// Accumulator fragments of wgmma m64nN (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"): warps divide
+  /// M. `shape` is (M, N), multiples of 16 `numWarps` and 8.
+  static Layout wgmmaAcc(llvm::ArrayRef<int64_t> shape, int64_t numWarps);
   /// Accumulators of scalar multiply-adds: a thread has a block of rows and columns, so that it uses every
   /// operand element it reads several times.
   static Layout outerProduct(llvm::ArrayRef<int64_t> shape, int64_t numWarps);

@@ -1,6 +1,8 @@
 //===- Scratch.cpp - Shared memory that single ops work in ----------------===//
 #include "dialects/TileGPU/IR/Scratch.h"
 
+#include "dialects/TileGPU/IR/TmaAccess.h"
+
 using namespace mlir;
 using namespace tilec::tilegpu;
 
@@ -43,6 +45,16 @@ ConversionPlan tilec::tilegpu::conversionPlan(Operation *op) {
   auto convert = cast<ConvertLayoutOp>(op);
   auto source = cast<RankedTensorType>(convert.getSource().getType());
   return planConversion(Layout::of(source), Layout::of(convert.getType()), elementBytes(source.getElementType()));
+}
+
+StoreStaging tilec::tilegpu::storeStaging(RankedTensorType tile) {
+  StoreStaging staging;
+  const int64_t bytes = elementBytes(tile.getElementType());
+  staging.swizzle = widestSwizzle(tile.getDimSize(1) * bytes);
+  staging.columns = (16 << staging.swizzle) / bytes;
+  staging.blockBytes = kStoreRows * staging.columns * bytes;
+  staging.warpgroupBytes = kStoreBuffers * staging.blockBytes;
+  return staging;
 }
 
 int64_t tilec::tilegpu::scratchBytes(Operation *op) {

@@ -30,6 +30,14 @@ ReduceScratch reduceScratch(mlir::Operation *reduce);
 /// The plan of a `tilegpu.convert_layout`.
 ConversionPlan conversionPlan(mlir::Operation *convert);
 
+/// How a `tilegpu.tma_store` goes to shared memory: in blocks of 64 rows by `columns`, from two buffers a warpgroup.
+struct StoreStaging {
+  int64_t columns = 0, swizzle = 0;
+  int64_t blockBytes = 0;
+  int64_t warpgroupBytes = 0;
+};
+StoreStaging storeStaging(mlir::RankedTensorType tile);
+
 /// Bytes of shared memory that `op` uses only while it runs: it writes them,
 /// waits for all warps, and reads them. 0 for most ops.
 int64_t scratchBytes(mlir::Operation *op);

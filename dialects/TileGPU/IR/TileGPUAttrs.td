@@ -48,12 +48,12 @@ def TileGPU_LayoutAttr : TileGPU_Attr<"Layout", "layout"> {
 def TileGPU_SharedAttr : TileGPU_Attr<"Shared", "shared"> {
   let summary = "How a shared-memory tile lies in memory";
   let description = [{
-    `order` names the dimensions, the contiguous one first. Rows of the contiguous
-    dimension are divided into 16-byte chunks, and chunk `c` of row `r` lies at chunk
-    `c ^ ((r / phase) mod 2^swizzle)`, where `phase = max(1, 128 / row bytes)`: eight
+    `order` names the dimensions, the contiguous one first. With a swizzle, rows of
+    the contiguous dimension are cut into panels of `16 · 2^swizzle` bytes, which lie
+    one after another, each with all its rows. In a panel, 16-byte chunk `c` of row `r`
+    lies at chunk `c ^ ((r / phase) mod 2^swizzle)` with `phase = 8 / 2^swizzle`: eight
     neighbouring rows then occupy different banks, which is what `ldmatrix` reads
-    together. With rows of 128, 64 and 32 bytes, swizzle 3, 2 and 1 are the hardware's
-    128-, 64- and 32-byte modes.
+    together. Swizzle 3, 2 and 1 are the hardware's 128-, 64- and 32-byte modes.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$order, "int64_t":$swizzle);
   let assemblyFormat = "`<` `order` `=` `[` $order `]` `,` `swizzle` `=` $swizzle `>`";
@@ -81,7 +81,8 @@ def TileGPU_TargetAttr : TileGPU_Attr<"Target", "target"> {
 
 def TileGPU_MmaKind : I32EnumAttr<"MmaKind", "the unit that multiplies", [
     I32EnumAttrCase<"fma", 0>,
-    I32EnumAttrCase<"mma_sync", 1>]> {
+    I32EnumAttrCase<"mma_sync", 1>,
+    I32EnumAttrCase<"wgmma", 2>]> {
   let cppNamespace = "::tilec::tilegpu";
 }
 

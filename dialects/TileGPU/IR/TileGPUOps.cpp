@@ -131,6 +131,8 @@ LogicalResult LocalReshapeOp::verify() {
 }
 
 LogicalResult MmaOp::verify() {
+  if (!isWgmma() && (getAccumulate() || getInFlight() != 0))
+    return emitOpError("only kind wgmma is asynchronous");
   auto lhs = shapeAndElement(getLhs().getType()).first, rhs = shapeAndElement(getRhs().getType()).first,
        acc = shapeAndElement(getAcc().getType()).first;
   if (lhs.size() != 2 || rhs.size() != 2 || acc.size() != 2 || lhs[1] != rhs[0] || acc[0] != lhs[0] || acc[1] != rhs[1])
@@ -138,6 +140,32 @@ LogicalResult MmaOp::verify() {
   if (getKind() == MmaKind::fma && !isa<SmemType>(getLhs().getType()))
     return emitOpError("kind fma reads both operands from shared memory");
   return success(succeeded(verifyLayout(*this, getLhs())) && succeeded(verifyLayout(*this, getAcc())));
+}
+
+void MmaOp::build(OpBuilder &builder, OperationState &state, Type result, Value lhs, Value rhs, Value acc, MmaKind kind,
+                  bool allowTf32, bool lhsUnsigned, bool rhsUnsigned) {
+  build(builder, state, result, lhs, rhs, acc, /*accumulate=*/Value(), kind, allowTf32, lhsUnsigned, rhsUnsigned,
+        /*in_flight=*/0);
+}
+
+void MmaWaitOp::build(OpBuilder &builder, OperationState &state, ValueRange tiles) {
+  build(builder, state, tiles.getTypes(), tiles);
+}
+
+LogicalResult TensorMapOp::verify() {
+  auto partition = dyn_cast<tile::PartitionType>(getView().getType());
+  auto view = partition ? partition.getView() : cast<tile::ViewType>(getView().getType());
+  ArrayRef<int64_t> order = getOrder(), box = getBox();
+  if (static_cast<int64_t>(order.size()) != view.getRank() || order.size() != box.size())
+    return emitOpError("order and box must have the view's rank ") << view.getRank();
+  if (!view.hasUnitStride(order.front()))
+    return emitOpError("the first dimension of order must have stride 1");
+  if (llvm::any_of(box, [](int64_t extent) { return extent < 1 || extent > 256; }))
+    return emitOpError("box extents must be from 1 to 256");
+  if (int64_t bytes = box.front() * view.getElementBytes(), width = 16 << getSwizzle();
+      getSwizzle() != 0 && bytes != width)
+    return emitOpError("swizzle ") << getSwizzle() << " needs rows of " << width << " bytes, found " << bytes;
+  return success();
 }
 
 LogicalResult RingSlotOp::verify() {

@@ -28,6 +28,23 @@ def TileGPU_SmemType : TypeDef<TileGPU_Dialect, "Smem"> {
   }];
 }
 
+def TileGPU_QueueType : TypeDef<TileGPU_Dialect, "Queue"> {
+  let mnemonic = "queue";
+  let summary = "Stages of shared memory that travel between the producer and its consumers";
+  let description = [{
+    `!tilegpu.queue<4>`: two barriers a stage, one that it is filled and one that
+    it is free. Each role has a cursor of its own that its ops move from stage to
+    stage; the cursors run on across loops.
+  }];
+  let parameters = (ins "int64_t":$stages);
+  let assemblyFormat = "`<` $stages `>`";
+}
+
+def TileGPU_TensorMapType : TypeDef<TileGPU_Dialect, "TensorMap"> {
+  let mnemonic = "tensor_map";
+  let summary = "A descriptor by which the copy engine finds boxes of an array; a kernel parameter";
+}
+
 def TileGPU_Tile : RankedTensorOf<[AnyInteger, AnyFloat]>;
 
 //===----------------------------------------------------------------------===//
@@ -54,7 +71,11 @@ def TileGPU_ConvertLayoutOp : TileGPU_Op<"convert_layout", [Pure]> {
 def TileGPU_LocalAllocOp : TileGPU_Op<"local_alloc", [
     MemoryEffects<[MemAlloc<SharedMemory>, MemWrite<SharedMemory>]>]> {
   let summary = "A tile in shared memory, filled from a distributed tile";
-  let arguments = (ins TileGPU_Tile:$source);
+  let description = [{
+    With `async_readers` the asynchronous tensor cores may read it, which see what
+    threads write only behind a fence.
+  }];
+  let arguments = (ins TileGPU_Tile:$source, UnitAttr:$async_readers);
   let results = (outs TileGPU_SmemType:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
@@ -84,15 +105,39 @@ def TileGPU_MmaOp : TileGPU_Op<"mma", [AllTypesMatch<["acc", "result"]>,
     `lhs` lies in shared memory or, for the tensor cores, in registers under the
     fragment layout of `acc`; `rhs` lies in shared memory. `kind = fma` computes any
     element type and shape with scalar fused multiply-adds.
+
+    `wgmma` multiplies asynchronously: the op returns when all but the last
+    `in_flight` products of the warpgroup are complete, and until then a result may
+    go to another product or to `tilegpu.mma_wait` only. Where `accumulate` is false
+    the product replaces `acc`, whose value then does not matter.
   }];
   let arguments = (ins AnyTypeOf<[TileGPU_SmemType, TileGPU_Tile]>:$lhs, TileGPU_SmemType:$rhs,
-                       TileGPU_Tile:$acc, TileGPU_MmaKind:$kind,
-                       UnitAttr:$allow_tf32, UnitAttr:$lhs_unsigned, UnitAttr:$rhs_unsigned);
+                       TileGPU_Tile:$acc, Optional<I1>:$accumulate, TileGPU_MmaKind:$kind,
+                       UnitAttr:$allow_tf32, UnitAttr:$lhs_unsigned, UnitAttr:$rhs_unsigned,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$in_flight);
   let results = (outs TileGPU_Tile:$result);
   let assemblyFormat = [{
-    $kind $lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
+    $kind $lhs `,` $rhs `,` $acc (`accumulate` $accumulate^)? (`in_flight` $in_flight^)? attr-dict
+    `:` type($lhs) `,` type($rhs) `,` type($acc)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$lhs, "::mlir::Value":$rhs,
+                                 "::mlir::Value":$acc, "::tilec::tilegpu::MmaKind":$kind, "bool":$allowTf32,
+                                 "bool":$lhsUnsigned, "bool":$rhsUnsigned)>];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool isWgmma() { return getKind() == ::tilec::tilegpu::MmaKind::wgmma; }
+  }];
+}
+
+def TileGPU_MmaWaitOp : TileGPU_Op<"mma_wait", [MemoryEffects<[MemRead<SharedMemory>, MemWrite<SharedMemory>]>]> {
+  let summary = "Wait until every asynchronous product of the warpgroup is complete";
+  let description = [{
+    The results are the operands, which nobody may read before.
+  }];
+  let arguments = (ins Variadic<TileGPU_Tile>:$tiles);
+  let results = (outs Variadic<TileGPU_Tile>:$results);
+  let assemblyFormat = "$tiles attr-dict `:` functional-type($tiles, $results)";
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$tiles)>];
 }
 
 //===----------------------------------------------------------------------===//
@@ -140,9 +185,122 @@ def TileGPU_CopyWaitOp : TileGPU_Op<"copy_wait"> {
   let assemblyFormat = "$pending attr-dict";
 }
 
+//===----------------------------------------------------------------------===//
+// Warp roles
+//===----------------------------------------------------------------------===//
+
+def TileGPU_RolesOp : TileGPU_Op<"roles", [NoTerminator, SingleBlock, NoRegionArguments, RecursiveMemoryEffects]> {
+  let summary = "Warps with work of their own: one fetches tiles, the others compute";
+  let description = [{
+    One thread runs `producer`; the first `tilegpu.num_warps` warps run `consumer`.
+    They meet in queues only, and the kernel ends when both have ended.
+
+    ```mlir
+    tilegpu.roles producer {
+      %stage = tilegpu.queue_acquire %q : !tilegpu.queue<4>
+      tilegpu.tma_load %map[%c0, %i] into %slot of %q[%stage] : …
+    } consumer {
+      %stage = tilegpu.queue_wait %q : !tilegpu.queue<4>
+      …
+      tilegpu.queue_release %q : !tilegpu.queue<4>
+    }
+    ```
+
+    Source: asynchronous references, arXiv 2510.14719.
+  }];
+  let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumer);
+  let assemblyFormat = "attr-dict `producer` $producer `consumer` $consumer";
+}
+
+def TileGPU_QueueOp : TileGPU_Op<"queue", [MemoryEffects<[MemAlloc<SharedMemory>]>]> {
+  let summary = "A queue whose stages are all free";
+  let description = [{
+    A stage is filled when `bytes` bytes have arrived in it, and free again when each
+    of the `readers` warpgroups has released it.
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$bytes, ConfinedAttr<I64Attr, [IntPositive]>:$readers);
+  let results = (outs TileGPU_QueueType:$result);
+  let assemblyFormat = "`bytes` $bytes `readers` $readers attr-dict `:` type($result)";
+  let extraClassDeclaration = [{
+    /// Shared memory that the barriers of `stages` stages take.
+    static int64_t barrierBytes(int64_t stages) { return 16 * stages; }
+  }];
+}
+
+def TileGPU_QueueAcquireOp : TileGPU_Op<"queue_acquire", [
+    MemoryEffects<[MemRead<SharedMemory>, MemWrite<SharedMemory>]>]> {
+  let summary = "Wait until the producer's next stage is free, and say how many bytes will arrive";
+  let arguments = (ins TileGPU_QueueType:$queue);
+  let results = (outs I32:$stage);
+  let assemblyFormat = "$queue attr-dict `:` type($queue)";
+}
+
+def TileGPU_QueueWaitOp : TileGPU_Op<"queue_wait", [
+    MemoryEffects<[MemRead<SharedMemory>, MemWrite<SharedMemory>]>]> {
+  let summary = "Wait until the consumer's next stage is filled";
+  let arguments = (ins TileGPU_QueueType:$queue);
+  let results = (outs I32:$stage);
+  let assemblyFormat = "$queue attr-dict `:` type($queue)";
+}
+
+def TileGPU_QueueReleaseOp : TileGPU_Op<"queue_release", [
+    MemoryEffects<[MemRead<SharedMemory>, MemWrite<SharedMemory>]>]> {
+  let summary = "Free the oldest stage that this consumer has waited for and not freed, if `when` holds";
+  let arguments = (ins TileGPU_QueueType:$queue, Optional<I1>:$when);
+  let assemblyFormat = "$queue (`when` $when^)? attr-dict `:` type($queue)";
+}
+
+def TileGPU_TensorMapOp : TileGPU_Op<"tensor_map", [Pure]> {
+  let summary = "The descriptor of an array for boxes of a given shape";
+  let description = [{
+    `order` names the array's dimensions, the one with stride 1 first; `box` counts
+    elements in that order. Inner rows of `32`, `64` and `128` bytes are swizzled as
+    #tilegpu.shared says, by `swizzle` bits.
+  }];
+  let arguments = (ins Tile_ViewOrPartition:$view, DenseI64ArrayAttr:$order, DenseI64ArrayAttr:$box, I64Attr:$swizzle);
+  let results = (outs TileGPU_TensorMapType:$result);
+  let assemblyFormat = "$view `order` $order `box` $box `swizzle` $swizzle attr-dict `:` type($view)";
+  let hasVerifier = 1;
+}
+
+def TileGPU_TmaLoadOp : TileGPU_Op<"tma_load", [MemoryEffects<[MemWrite<SharedMemory>]>]> {
+  let summary = "Start to copy a tile from global memory into a stage";
+  let description = [{
+    `offsets` say where the tile starts, in elements and in the map's order; what lies
+    outside the array becomes zero. The bytes count towards those of the queue's stage.
+  }];
+  let arguments = (ins TileGPU_TensorMapType:$map, Variadic<Index>:$offsets, TileGPU_SmemType:$dest,
+                       TileGPU_QueueType:$queue, I32:$stage);
+  let assemblyFormat = [{
+    $map `[` $offsets `]` `into` $dest `of` $queue `[` $stage `]` attr-dict `:` type($dest) `,` type($queue)
+  }];
+}
+
+def TileGPU_TmaStoreOp : TileGPU_Op<"tma_store", [
+    MemoryEffects<[MemRead<SharedMemory>, MemWrite<SharedMemory>, MemWrite]>]> {
+  let summary = "Start to copy a product's tile to global memory";
+  let description = [{
+    Each warpgroup puts the blocks of its rows into one of two buffers of its own, from
+    where the copy engine takes them; it waits for a buffer, never for the array.
+    `offsets` as for tma_load; what lies outside the array is dropped.
+  }];
+  let arguments = (ins TileGPU_Tile:$value, TileGPU_TensorMapType:$map, Variadic<Index>:$offsets);
+  let assemblyFormat = "$value `to` $map `[` $offsets `]` attr-dict `:` type($value)";
+}
+
+def TileGPU_TmaStoreWaitOp : TileGPU_Op<"tma_store_wait", [
+    MemoryEffects<[MemRead<SharedMemory>, MemWrite<SharedMemory>]>]> {
+  let summary = "Wait until the copy engine has taken every tile of this program from shared memory";
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
 def TileGPU_BarrierOp : TileGPU_Op<"barrier", [
     MemoryEffects<[MemRead<SharedMemory>, MemWrite<SharedMemory>]>]> {
-  let summary = "All warps of the CTA wait for each other; shared memory is ordered";
+  let summary = "All warps that run the tile program wait for each other; shared memory is ordered";
   let assemblyFormat = "attr-dict";
 }
 

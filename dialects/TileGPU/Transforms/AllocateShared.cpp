@@ -17,10 +17,11 @@ using namespace tilec;
 using namespace tilec::tilegpu;
 
 namespace {
-/// Rows of a swizzled tile start at whole passes over the banks.
-constexpr int64_t kTileAlignment = 128, kScratchAlignment = 16;
+/// The hardware's swizzle takes its eight rows of up to 128 bytes from the address.
+constexpr int64_t kTileAlignment = 1024, kScratchAlignment = 16;
 /// Blocks that should have room on a multiprocessor at a time.
 constexpr int64_t kComfort = 2;
+constexpr int64_t kWarpgroup = 4;
 constexpr StringLiteral kSharedLimit = "shared_per_block_bytes";
 
 /// From an op to the end of another's regions, in the numbers of OpOrder.
@@ -63,13 +64,17 @@ public:
   explicit Allocation(tile::KernelOp kernel) : kernel(kernel), order(kernel) {}
 
   LogicalResult run() {
-    if (failed(collect()))
-      return failure();
-    // Large ones first: they leave the fewest holes.
-    llvm::stable_sort(buffers, [](const Buffer &a, const Buffer &b) { return a.bytes > b.bytes; });
-    int64_t limit = sharedLimit(), total = placeAll(/*shareInLoops=*/false);
-    if (total > limit / kComfort)
-      total = placeAll(/*shareInLoops=*/true);
+    const int64_t limit = sharedLimit();
+    int64_t total = 0;
+    do {
+      if (failed(collect()))
+        return failure();
+      // Large ones first: they leave the fewest holes.
+      llvm::stable_sort(buffers, [](const Buffer &a, const Buffer &b) { return a.bytes > b.bytes; });
+      total = placeAll(/*shareInLoops=*/false);
+      if (total > limit / kComfort)
+        total = placeAll(/*shareInLoops=*/true);
+    } while (total > limit && shortenQueues());
     Builder builder(kernel.getContext());
     for (const Buffer &buffer : buffers)
       buffer.op->setAttr(TileGPUDialect::kSharedOffset, builder.getI64IntegerAttr(buffer.offset));
@@ -78,13 +83,53 @@ public:
   }
 
 private:
+  /// Takes a stage from every queue; false when one has no second.
+  bool shortenQueues() {
+    SmallVector<QueueOp> queues(kernel.getBody().getOps<QueueOp>());
+    if (queues.empty() ||
+        llvm::any_of(queues, [](QueueOp queue) { return queue.getType().getStages() == 1; }))
+      return false;
+    for (QueueOp queue : queues) {
+      const int64_t stages = queue.getType().getStages() - 1;
+      queue.getResult().setType(QueueType::get(kernel.getContext(), stages));
+      for (Operation *user : queue->getUsers())
+        for (Value stage : user->getResults())
+          for (Operation *slot : stage.getUsers())
+            if (auto ring = isa<RingSlotOp>(slot) ? cast<RingSlotOp>(slot).getRing() : Value())
+              setStages(ring, stages);
+    }
+    return true;
+  }
+
+  static void setStages(Value ring, int64_t stages) {
+    auto type = cast<SmemType>(ring.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape.front() = stages;
+    ring.setType(SmemType::get(type.getContext(), shape, type.getElementType(), type.getLayout()));
+  }
+
+  int64_t warps() {
+    auto attr = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps);
+    return attr ? attr.getInt() : 0;
+  }
+
   LogicalResult collect() {
+    buffers.clear();
     WalkResult walked = kernel.walk([&](Operation *op) {
       if (isa<LocalAllocOp, RingOp>(op)) {
         Interval live = order.span(op);
         if (failed(extend(op->getResult(0), op, live)))
           return WalkResult::interrupt();
         buffers.push_back({op, live, cast<SmemType>(op->getResult(0).getType()).getBytes(), kTileAlignment});
+      } else if (auto queue = dyn_cast<QueueOp>(op)) {
+        // Barriers are for good: a role may still look at one that another has left.
+        buffers.push_back(
+            {op, order.span(kernel), QueueOp::barrierBytes(queue.getType().getStages()), kScratchAlignment});
+      } else if (auto store = dyn_cast<TmaStoreOp>(op)) {
+        // The copy engine reads the buffers while the program goes on.
+        const int64_t warpgroups = warps() / kWarpgroup;
+        buffers.push_back({op, order.span(kernel),
+                           warpgroups * storeStaging(store.getValue().getType()).warpgroupBytes, kTileAlignment});
       } else if (int64_t bytes = scratchBytes(op)) {
         buffers.push_back({op, order.span(op), bytes, kScratchAlignment});
       }

@@ -139,7 +139,7 @@ private:
       return SmemType::get(op.getContext(), shape, op.getType().getElementType(),
                            SharedAttr::get(op.getContext(), rowMajor(shape.size()), /*swizzle=*/0));
     };
-    Value stored = LocalAllocOp::create(builder, op.getLoc(), rows(from), op.getSource());
+    Value stored = LocalAllocOp::create(builder, op.getLoc(), rows(from), op.getSource(), /*async_readers=*/false);
     Value reshaped = LocalReshapeOp::create(builder, op.getLoc(), rows(to), stored);
     op.replaceAllUsesWith(LocalLoadOp::create(builder, op.getLoc(), op.getType(), reshaped).getResult());
     op.erase();

@@ -70,6 +70,8 @@ private:
   void visit(Operation *op, Accesses &pending) {
     if (isa<BarrierOp>(op)) {
       pending = {};
+    } else if (auto roles = dyn_cast<RolesOp>(op)) { // the producer is one thread, ordered by its queues
+      pending = visit(roles.getConsumer().front(), pending);
     } else if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
       visitBranch(branch, pending);
     } else if (int64_t bytes = scratchBytes(op)) {
@@ -150,5 +152,8 @@ void tilec::registerTileGPUPasses() {
   registerPass(createRemoveConversionsPass);
   registerPass(createAllocateSharedPass);
   registerPass(createInsertBarriersPass);
+  registerPass(createBulkStoresPass);
+  registerPass(createScheduleProductsPass);
   registerPass([] { return createPipelineLoopsPass(); });
+  registerPass([] { return createSpecializePass(); });
 }

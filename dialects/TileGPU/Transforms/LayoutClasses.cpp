@@ -32,8 +32,15 @@ Layout defaultLayout(ArrayRef<int64_t> shape, bool gathered, int64_t numWarps) {
 
 Layout tilec::tilegpu::accumulatorLayout(MmaOp product, int64_t numWarps, bool wholeRows) {
   ArrayRef<int64_t> shape = shapeOf(product.getAcc());
-  return product.getKind() == MmaKind::fma ? Layout::outerProduct(shape, numWarps)
-                                           : Layout::mmaAcc(shape, numWarps, wholeRows);
+  switch (product.getKind()) {
+  case MmaKind::fma:
+    return Layout::outerProduct(shape, numWarps);
+  case MmaKind::mma_sync:
+    return Layout::mmaAcc(shape, numWarps, wholeRows);
+  case MmaKind::wgmma:
+    return Layout::wgmmaAcc(shape, numWarps);
+  }
+  llvm_unreachable("unknown kind of product");
 }
 
 bool tilec::tilegpu::keepsRowsWhole(tile::KernelOp kernel) {

@@ -1,0 +1,247 @@
+//===- Queue.cpp - Warp roles and the queues between them -----------------===//
+//
+// A queue's stage has two barriers in shared memory. `filled` counts the
+// producer's announcement and the bytes that arrive; `free` counts the readers.
+// A waiter names the parity of the phase it waits for: the producer starts
+// with 1, because a fresh barrier counts as one that has just been passed.
+//
+// Cursors are stack slots of the kernel: LLVM turns them into registers, and
+// every role keeps those that it moves.
+//
+// Source: PTX ISA, "mbarrier" and "setmaxnreg".
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Conversion/TileGPUToNVVM/Queue.h"
+
+#include "dialects/Conversion/TileGPUToNVVM/SharedMemory.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tilec;
+using namespace tilec::lowering;
+
+namespace {
+constexpr int64_t kBarrierBytes = 8, kWarpgroup = 4;
+/// Registers of a thread that only fetches.
+constexpr int64_t kProducerRegisters = 40;
+constexpr int64_t kRegisterUnit = 8, kMostRegisters = 240;
+
+/// A queue's converted values.
+class Queue {
+public:
+  Queue(OpBuilder &builder, Location loc, tilegpu::QueueType type, ValueRange values)
+      : builder(builder), loc(loc), stages(type.getStages()), barriers(values[0]), producer{values[1], values[2]},
+        consumer{values[3], values[4]}, release{values[5], Value()} {}
+
+  Value acquire(int64_t bytes) {
+    Value stage = read(producer.stage);
+    waitFor(free(stage), read(producer.parity));
+    inlineAsm(builder, loc, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,~{memory}",
+              {filled(stage), constantI32(builder, loc, bytes)}, {}, /*sideEffects=*/true);
+    advance(producer, stage);
+    return stage;
+  }
+
+  Value wait() {
+    Value stage = read(consumer.stage);
+    waitFor(filled(stage), read(consumer.parity));
+    advance(consumer, stage);
+    return stage;
+  }
+
+  /// One thread speaks for its warpgroup. Predicated, so that products in flight stay in one basic block.
+  void releaseIf(Value condition) {
+    Value stage = read(release.stage), place = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+    place = arith::AndIOp::create(builder, loc, place, constantI32(builder, loc, kWarpgroup * tilegpu::kLanes - 1));
+    Value speaks =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, place, constantI32(builder, loc, 0));
+    inlineAsm(builder, loc, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}",
+              {free(stage), andAlso(builder, loc, speaks, condition)}, {}, /*sideEffects=*/true);
+    Value next = after(stage).first;
+    write(release.stage, condition ? Value(arith::SelectOp::create(builder, loc, condition, next, stage)) : next);
+  }
+
+  void initialize(int64_t readers) {
+    for (Value slot : {producer.stage, consumer.stage, consumer.parity, release.stage})
+      write(slot, constantI32(builder, loc, 0));
+    write(producer.parity, constantI32(builder, loc, 1));
+    Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+    Value first =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread, constantI32(builder, loc, 0));
+    guarded(builder, loc, first, [&] {
+      for (int64_t number = 0; number < stages; ++number) {
+        Value stage = constantI32(builder, loc, number);
+        initialize(filled(stage), 1);
+        initialize(free(stage), readers);
+      }
+    });
+  }
+
+  Value filled(Value stage) { return barrier(stage, 0); }
+
+private:
+  struct Cursor {
+    Value stage, parity;
+  };
+
+  Value free(Value stage) { return barrier(stage, stages); }
+
+  void initialize(Value barrier, int64_t arrivals) {
+    inlineAsm(builder, loc, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,n,~{memory}",
+              {barrier, constantI32(builder, loc, arrivals)}, {}, /*sideEffects=*/true);
+  }
+
+  Value read(Value slot) { return LLVM::LoadOp::create(builder, loc, builder.getI32Type(), slot); }
+  void write(Value slot, Value value) { LLVM::StoreOp::create(builder, loc, value, slot); }
+
+  Value barrier(Value stage, int64_t first) {
+    Value base = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), barriers);
+    Value offset = arith::MulIOp::create(builder, loc, stage, constantI32(builder, loc, kBarrierBytes));
+    Value address = arith::AddIOp::create(builder, loc, base, offset);
+    return first == 0 ? address
+                      : Value(arith::AddIOp::create(builder, loc, address,
+                                                    constantI32(builder, loc, first * kBarrierBytes)));
+  }
+
+  void waitFor(Value barrier, Value parity) {
+    inlineAsm(builder, loc,
+              "{\n.reg .pred arrived;\nwait_${:uid}:\n"
+              "mbarrier.try_wait.parity.shared::cta.b64 arrived, [$0], $1;\n@!arrived bra wait_${:uid};\n}",
+              "r,r,~{memory}", {barrier, parity}, {}, /*sideEffects=*/true);
+  }
+
+  /// The stage behind `stage`, and whether that is the first one again.
+  std::pair<Value, Value> after(Value stage) {
+    Value next = arith::AddIOp::create(builder, loc, stage, constantI32(builder, loc, 1));
+    Value wraps =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, next, constantI32(builder, loc, stages));
+    return {arith::SelectOp::create(builder, loc, wraps, constantI32(builder, loc, 0), next), wraps};
+  }
+
+  void advance(Cursor cursor, Value stage) {
+    auto [next, wraps] = after(stage);
+    write(cursor.stage, next);
+    Value flip = arith::ExtUIOp::create(builder, loc, builder.getI32Type(), wraps);
+    write(cursor.parity, arith::XOrIOp::create(builder, loc, read(cursor.parity), flip));
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  int64_t stages;
+  Value barriers;
+  Cursor producer, consumer, release;
+};
+
+//===----------------------------------------------------------------------===//
+// Queues
+//===----------------------------------------------------------------------===//
+
+struct DeclareQueue : OpConversionPattern<tilegpu::QueueOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tilegpu::QueueOp op, OneToNOpAdaptor, ConversionPatternRewriter &rewriter) const final {
+    Location loc = op.getLoc();
+    SmallVector<Value> values{sharedMemory(rewriter, loc, sharedOffset(op))};
+    auto pointer = LLVM::LLVMPointerType::get(rewriter.getContext());
+    Value one = constantI32(rewriter, loc, 1);
+    for (unsigned cursor = 0; cursor < kQueueCursors; ++cursor)
+      values.push_back(LLVM::AllocaOp::create(rewriter, loc, pointer, rewriter.getI32Type(), one));
+    Queue(rewriter, loc, op.getType(), values).initialize(op.getReaders());
+    rewriter.replaceOpWithMultiple(op, {values});
+    return success();
+  }
+};
+
+int64_t bytesOfStage(Value queue) { return queue.getDefiningOp<tilegpu::QueueOp>().getBytes(); }
+
+struct Acquire : OpConversionPattern<tilegpu::QueueAcquireOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tilegpu::QueueAcquireOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
+    Queue queue(rewriter, op.getLoc(), op.getQueue().getType(), adaptor.getQueue());
+    rewriter.replaceOp(op, queue.acquire(bytesOfStage(op.getQueue())));
+    return success();
+  }
+};
+
+struct Wait : OpConversionPattern<tilegpu::QueueWaitOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tilegpu::QueueWaitOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
+    rewriter.replaceOp(op, Queue(rewriter, op.getLoc(), op.getQueue().getType(), adaptor.getQueue()).wait());
+    return success();
+  }
+};
+
+struct Release : OpConversionPattern<tilegpu::QueueReleaseOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tilegpu::QueueReleaseOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
+    Value condition = op.getWhen() ? adaptor.getWhen().front() : Value();
+    Queue(rewriter, op.getLoc(), op.getQueue().getType(), adaptor.getQueue()).releaseIf(condition);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+/// Registers for each thread of the consumers when the producer keeps few: the rest of the multiprocessor's, for one
+/// CTA. None when all threads may have the most there are anyway.
+std::optional<int64_t> consumerRegisters(const lowering::Roles &roles, int64_t registers) {
+  constexpr int64_t kMostOfThread = 255;
+  if (registers / roles.threads() >= kMostOfThread)
+    return std::nullopt;
+  int64_t left = registers - roles.producerWarps * tilegpu::kLanes * kProducerRegisters;
+  return std::min(left / (roles.programWarps * tilegpu::kLanes) / kRegisterUnit * kRegisterUnit, kMostRegisters);
+}
+
+struct RolesToBranches : OpConversionPattern<tilegpu::RolesOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tilegpu::RolesOp op, OneToNOpAdaptor,
+                                ConversionPatternRewriter &rewriter) const final {
+    Location loc = op.getLoc();
+    Type i32 = rewriter.getI32Type();
+    lowering::Roles roles = lowering::Roles::at(rewriter);
+    const int64_t programThreads = roles.programWarps * tilegpu::kLanes;
+    auto registers = consumerRegisters(roles, tilegpu::TargetAttr::of(op).limit("registers_per_sm"));
+    // The barriers must be there before anybody waits at one.
+    inlineAsm(rewriter, loc, "fence.mbarrier_init.release.cluster;", "~{memory}", {}, {}, /*sideEffects=*/true);
+    NVVM::Barrier0Op::create(rewriter, loc);
+    Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, i32);
+    Value warpgroup = uniform(rewriter, loc, arith::ShRUIOp::create(rewriter, loc, thread, constantI32(rewriter, loc, 7)));
+    Value fetches = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::uge, warpgroup,
+                                          constantI32(rewriter, loc, roles.programWarps / kWarpgroup));
+    auto roleBranch = scf::IfOp::create(rewriter, loc, fetches, /*withElseRegion=*/true);
+    rewriter.setInsertionPointToStart(roleBranch.thenBlock());
+    if (registers)
+      NVVM::SetMaxRegisterOp::create(rewriter, loc, kProducerRegisters, NVVM::SetMaxRegisterAction::decrease);
+    Value isFirst = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, thread,
+                                          constantI32(rewriter, loc, programThreads));
+    auto one = scf::IfOp::create(rewriter, loc, isFirst, /*withElseRegion=*/false);
+    rewriter.inlineBlockBefore(&op.getProducer().front(), one.thenBlock()->getTerminator());
+    rewriter.setInsertionPointToStart(roleBranch.elseBlock());
+    if (registers)
+      NVVM::SetMaxRegisterOp::create(rewriter, loc, *registers, NVVM::SetMaxRegisterAction::increase);
+    rewriter.inlineBlockBefore(&op.getConsumer().front(), roleBranch.elseBlock()->getTerminator());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+Value lowering::filledBarrier(OpBuilder &builder, Location loc, tilegpu::QueueType type, ValueRange queue, Value stage) {
+  return Queue(builder, loc, type, queue).filled(stage);
+}
+
+Value lowering::uniform(OpBuilder &builder, Location loc, Value value) {
+  Type i32 = builder.getI32Type();
+  return NVVM::ShflOp::create(builder, loc, i32, constantI32(builder, loc, -1), value, constantI32(builder, loc, 0),
+                              constantI32(builder, loc, tilegpu::kLanes - 1), NVVM::ShflKind::idx, UnitAttr());
+}
+
+void tilec::lowering::populateQueuePatterns(const TileTypeConverter &types, Patterns &patterns) {
+  patterns.add<DeclareQueue, Acquire, Wait, Release, RolesToBranches>(types, patterns.getContext());
+}

@@ -1,0 +1,182 @@
+//===- TmaAccess.cpp - Tiles that the copy engine can fetch ---------------===//
+#include "dialects/TileGPU/IR/TmaAccess.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tilec;
+using namespace tilec::tilegpu;
+
+namespace {
+constexpr int64_t kMaxRank = 5;
+
+bool isZero(Value pad) { return !pad || matchPattern(pad, m_PosZeroFloat()) || matchPattern(pad, m_Zero()); }
+
+/// The kernel's argument that a view is of; `dims[d]` becomes the argument's dimension of the view's dimension d.
+Value rootOf(Value view, SmallVectorImpl<int64_t> &dims) {
+  Operation *op = view.getDefiningOp();
+  if (!op)
+    return view;
+  Value root = rootOf(op->getOperand(0), dims);
+  if (auto permute = dyn_cast<tile::PermuteViewOp>(op)) {
+    SmallVector<int64_t> inner(dims.begin(), dims.end());
+    for (auto [dim, source] : llvm::enumerate(permute.getOrder()))
+      dims[dim] = inner[source];
+  }
+  return root;
+}
+
+tile::ViewType viewOf(Value root) {
+  auto partition = dyn_cast<tile::PartitionType>(root.getType());
+  return partition ? partition.getView() : dyn_cast<tile::ViewType>(root.getType());
+}
+
+/// True when no tile's elements decide the value: a thread without tiles can compute it.
+bool isIndependentOfTiles(ValueRange values) {
+  llvm::SetVector<Value> slice(values.begin(), values.end());
+  for (size_t i = 0; i < slice.size(); ++i) {
+    Value value = slice[i];
+    if (isa<RankedTensorType, SmemType>(value.getType()))
+      return false;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop = dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
+      if (!loop)
+        continue; // the kernel's
+      if (OpOperand *init = loop.getTiedLoopInit(argument)) {
+        slice.insert(init->get());
+        slice.insert(loop.getTiedLoopYieldedValue(argument)->get());
+      } else if (loop.getSingleInductionVar() != argument) {
+        return false;
+      }
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
+      auto result = cast<OpResult>(value);
+      slice.insert(loop.getTiedLoopInit(result)->get());
+      slice.insert(loop.getTiedLoopYieldedValue(loop.getTiedLoopRegionIterArg(result))->get());
+      continue;
+    }
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        slice.insert(block.getTerminator()->operand_begin(), block.getTerminator()->operand_end());
+    slice.insert(op->operand_begin(), op->operand_end());
+  }
+  return true;
+}
+
+/// What decides whether and how often `op` runs.
+SmallVector<Value> controlOf(Operation *op) {
+  SmallVector<Value> control;
+  for (Operation *parent = op->getParentOp(); !isa<tile::KernelOp>(parent); parent = parent->getParentOp()) {
+    if (auto loop = dyn_cast<LoopLikeOpInterface>(parent); loop && loop.getLoopInductionVars()) {
+      for (auto bounds : {loop.getLoopLowerBounds(), loop.getLoopUpperBounds(), loop.getLoopSteps()})
+        for (OpFoldResult bound : *bounds)
+          if (auto value = dyn_cast<Value>(bound))
+            control.push_back(value);
+      continue;
+    }
+    llvm::append_range(control, parent->getOperands());
+  }
+  return control;
+}
+
+/// Loops whose number of turns is not known from the start have no place for a fetch ahead.
+bool isInsideWhile(Operation *op) {
+  for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
+    if (auto loop = dyn_cast<LoopLikeOpInterface>(parent); loop && !loop.getLoopInductionVars())
+      return true;
+  return false;
+}
+
+/// Finds the array behind `view` and checks that a map can describe it with dimensions in `order`, of the view.
+std::optional<std::string> describe(TmaAccess &access, Value view, ArrayRef<int64_t> order) {
+  const int64_t rank = order.size();
+  SmallVector<int64_t> rootDims = llvm::to_vector(llvm::seq<int64_t>(rank));
+  access.root = rootOf(view, rootDims);
+  tile::ViewType root = viewOf(access.root);
+  if (!root || !isa<BlockArgument>(access.root))
+    return "its view is chosen at run time";
+  if (rank > kMaxRank)
+    return "its array has more than five dimensions";
+  if (root.getAlign() % kTmaAlignment != 0)
+    return llvm::formatv("its array is aligned to {0} bytes, expected 16", root.getAlign()).str();
+  for (auto [place, dim] : llvm::enumerate(order)) {
+    const int64_t rootDim = rootDims[dim];
+    access.dims.push_back(dim);
+    access.order.push_back(rootDim);
+    if (place == 0 && !root.hasUnitStride(rootDim))
+      return llvm::formatv("neighbours along dimension {0} of its array are not adjacent", rootDim).str();
+    if (place != 0 && root.getStrideAlign()[rootDim] % kTmaAlignment != 0)
+      return llvm::formatv("the stride of dimension {0} of its array is a multiple of {1} bytes, expected 16", rootDim,
+                           root.getStrideAlign()[rootDim])
+          .str();
+  }
+  return std::nullopt;
+}
+} // namespace
+
+int64_t tilec::tilegpu::widestSwizzle(int64_t rowBytes) {
+  int64_t swizzle = 3;
+  while (swizzle > 0 && rowBytes % (16 << swizzle) != 0)
+    --swizzle;
+  return swizzle;
+}
+
+std::variant<TmaAccess, std::string> TmaAccess::of(tile::LoadOp load, SmemType dest) {
+  tile::ViewType view = load.getView().getType();
+  const int64_t swizzle = dest.getLayout().getSwizzle();
+  if (!view.isReadOnly())
+    return "its array may be written";
+  if (!isZero(load.getPad()))
+    return "it is padded with other values than zero";
+  if (dest.getElementType() != view.getElementType() || dest.getRank() != view.getRank())
+    return "its tile has other dimensions or elements than its array";
+  TmaAccess access;
+  if (auto why = describe(access, load.getView(), dest.getLayout().getOrder()))
+    return *why;
+  for (int64_t dim : access.dims)
+    access.extent.push_back(dest.getShape()[dim]);
+  if (swizzle == 0)
+    return "its rows are no multiple of 32 bytes";
+  access.box = access.extent;
+  access.box.front() = (16 << swizzle) / dest.getElementBytes();
+  if (ShapedType::getNumElements(ArrayRef(access.extent).drop_front()) % kSwizzleRows != 0)
+    return "its rows are no multiple of eight";
+  // A tile beyond a box takes several, each of which has to lie in one piece: none behind a divided dimension.
+  bool divided = false;
+  for (int64_t &extent : MutableArrayRef(access.box).drop_front()) {
+    if (divided)
+      extent = 1;
+    for (divided |= extent > kMaxBoxExtent; extent > kMaxBoxExtent; extent /= 2)
+      if (extent % 2 != 0)
+        return "its extent has no divisor that fits into a box";
+  }
+  if (isInsideWhile(load))
+    return "it is inside a while loop";
+  SmallVector<Value> needed = controlOf(load);
+  llvm::append_range(needed, load.getIndices());
+  if (!isIndependentOfTiles(needed))
+    return "its place depends on the elements of a tile";
+  return access;
+}
+
+std::variant<TmaAccess, std::string> TmaAccess::ofStore(Value dest, RankedTensorType type) {
+  tile::ViewType view = viewOf(dest);
+  const int64_t bytes = view.getElementBytes();
+  if (type.getRank() != 2 || type.getElementType() != view.getElementType())
+    return "its tile is no matrix of the array's elements";
+  const int64_t swizzle = widestSwizzle(type.getDimSize(1) * bytes);
+  if (swizzle == 0 || type.getDimSize(0) % kStoreRows != 0)
+    return "its tile is not made of blocks of 64 rows of 32 bytes";
+  TmaAccess access;
+  if (auto why = describe(access, dest, {1, 0}))
+    return *why;
+  access.extent = {type.getDimSize(1), type.getDimSize(0)};
+  access.box = {(16 << swizzle) / bytes, kStoreRows};
+  return access;
+}

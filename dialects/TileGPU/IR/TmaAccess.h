@@ -1,0 +1,39 @@
+//===- TmaAccess.h - Tiles that the copy engine can fetch -------*- C++ -*-===//
+#ifndef TILEC_TILEGPU_IR_TMAACCESS_H
+#define TILEC_TILEGPU_IR_TMAACCESS_H
+
+#include "dialects/TileGPU/IR/TileGPUDialect.h"
+
+#include <variant>
+
+namespace tilec::tilegpu {
+
+/// How the copy engine moves a tile between an array and shared memory.
+struct TmaAccess {
+  mlir::Value root;                  ///< the kernel's argument that the view is of
+  llvm::SmallVector<int64_t> order;  ///< its dimensions, the contiguous one first
+  llvm::SmallVector<int64_t> dims;   ///< the tile's dimensions in that order
+  llvm::SmallVector<int64_t> box;    ///< elements of one transfer, in that order
+  llvm::SmallVector<int64_t> extent; ///< elements of the whole tile, in that order
+
+  /// The access, or why there is none.
+  static std::variant<TmaAccess, std::string> of(tile::LoadOp load, SmemType dest);
+  /// The same for a tile of `type` that is stored to `dest` (a view or partition) in blocks of `kStoreRows` rows.
+  static std::variant<TmaAccess, std::string> ofStore(mlir::Value dest, mlir::RankedTensorType type);
+};
+
+/// The most elements of a box along a dimension, and the bytes that addresses and strides are multiples of.
+inline constexpr int64_t kMaxBoxExtent = 256, kTmaAlignment = 16;
+
+/// Rows of a block that a warpgroup stores, and its buffers for blocks.
+inline constexpr int64_t kStoreRows = 64, kStoreBuffers = 2;
+
+/// Swizzle of a tile whose rows have `rowBytes`: the widest that divides them; 0 if none does.
+int64_t widestSwizzle(int64_t rowBytes);
+
+/// Rows of a swizzled tile that the hardware exchanges among each other, and 8 rows of 128 bytes.
+inline constexpr int64_t kSwizzleRows = 8;
+
+} // namespace tilec::tilegpu
+
+#endif // TILEC_TILEGPU_IR_TMAACCESS_H

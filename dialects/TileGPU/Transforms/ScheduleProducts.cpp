@@ -1,0 +1,157 @@
+//===- ScheduleProducts.cpp - Asynchronous products in flight -------------===//
+//
+// An asynchronous product is complete when the op returns, until this pass lets
+// it run on. In a loop that only accumulates products of tiles from queues, the
+// products of one turn run while the next turn's are issued: a turn frees the
+// stages that the turn before has read, and behind the loop the last products
+// are waited for. The first turn replaces the accumulator instead of adding to
+// it, so that nobody has to zero it.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/TileGPU/IR/TileGPUDialect.h"
+#include "dialects/TileGPU/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace tilec;
+using namespace tilec::tilegpu;
+
+namespace {
+/// Products of a turn, from the accumulator that the loop carries to the one that it yields.
+struct Chain {
+  unsigned number; ///< of the carried value
+  SmallVector<MmaOp> products;
+};
+
+bool isFetched(Value operand) { return operand.getDefiningOp<RingSlotOp>() != nullptr; }
+
+bool isZeroTile(Value tile) {
+  DenseElementsAttr value;
+  if (!matchPattern(tile, m_Constant(&value)) || !value.isSplat())
+    return false;
+  if (auto zero = dyn_cast<FloatType>(value.getElementType()))
+    return value.getSplatValue<APFloat>().isPosZero();
+  return value.getSplatValue<APInt>().isZero();
+}
+
+/// The chain that starts at a carried value, if it does nothing but accumulate.
+std::optional<Chain> chainFrom(scf::ForOp loop, unsigned number) {
+  Chain chain{number, {}};
+  Value value = loop.getRegionIterArgs()[number];
+  while (value.hasOneUse()) {
+    OpOperand &use = *value.getUses().begin();
+    if (use.getOwner() == loop.getBody()->getTerminator() && use.getOperandNumber() == number && !chain.products.empty())
+      return chain;
+    auto product = dyn_cast<MmaOp>(use.getOwner());
+    if (!product || !product.isWgmma() || product->getBlock() != loop.getBody() || value != product.getAcc() ||
+        !isFetched(product.getLhs()) || !isFetched(product.getRhs()))
+      return std::nullopt;
+    chain.products.push_back(product);
+    value = product.getResult();
+  }
+  return std::nullopt;
+}
+
+/// Chains that make up all products of the loop's body; none when there are others.
+SmallVector<Chain> findChains(scf::ForOp loop) {
+  SmallVector<Chain> chains;
+  size_t found = 0, products = 0;
+  for (unsigned number = 0; number < loop.getNumRegionIterArgs(); ++number)
+    if (std::optional<Chain> chain = chainFrom(loop, number)) {
+      found += chain->products.size();
+      chains.push_back(std::move(*chain));
+    }
+  loop.walk([&](MmaOp) { ++products; });
+  return found == products ? chains : SmallVector<Chain>();
+}
+
+class LoopSchedule {
+public:
+  LoopSchedule(scf::ForOp loop, SmallVector<Chain> chains)
+      : loop(loop), chains(std::move(chains)), rewriter(loop.getContext()), loc(loop.getLoc()) {}
+
+  void run() {
+    SmallVector<MmaOp> products(loop.getBody()->getOps<MmaOp>());
+    rewriter.setInsertionPointToStart(loop.getBody());
+    Value later = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne, loop.getInductionVar(),
+                                        loop.getLowerBound());
+    for (MmaOp product : products)
+      product.setInFlight(1);
+    for (Chain &chain : chains)
+      startFromNothing(chain, later);
+    // Behind the last product of a turn, all of the turn before are complete.
+    SmallVector<QueueReleaseOp> releases(loop.getBody()->getOps<QueueReleaseOp>());
+    for (QueueReleaseOp release : releases) {
+      rewriter.moveOpAfter(release, products.back());
+      release.getWhenMutable().assign(later);
+    }
+    guardAndFinish(releases);
+  }
+
+private:
+  void startFromNothing(Chain &chain, Value later) {
+    OpOperand &init = loop.getInitArgsMutable()[chain.number];
+    if (!isZeroTile(init.get()))
+      return;
+    zeros[chain.number] = init.get();
+    rewriter.setInsertionPoint(loop);
+    init.set(ub::PoisonOp::create(rewriter, loc, init.get().getType()));
+    chain.products.front().getAccumulateMutable().assign(later);
+  }
+
+  /// A loop without turns gives what it was given, which is no longer what it starts from; and there is nothing to
+  /// wait for.
+  void guardAndFinish(ArrayRef<QueueReleaseOp> releases) {
+    rewriter.setInsertionPoint(loop);
+    Value runs = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt, loop.getLowerBound(),
+                                       loop.getUpperBound());
+    auto guard = scf::IfOp::create(rewriter, loc, loop.getResultTypes(), runs, /*withElseRegion=*/true);
+    rewriter.replaceAllUsesWith(loop.getResults(), guard.getResults());
+    rewriter.moveOpBefore(loop, guard.thenBlock(), guard.thenBlock()->end());
+    rewriter.setInsertionPointToEnd(guard.thenBlock());
+    SmallVector<Value> results(loop.getResults()), tiles, given(loop.getInitArgs());
+    for (Chain &chain : chains)
+      tiles.push_back(results[chain.number]);
+    auto wait = MmaWaitOp::create(rewriter, loc, tiles);
+    for (auto [chain, tile] : llvm::zip_equal(chains, wait.getResults()))
+      results[chain.number] = tile;
+    for (QueueReleaseOp release : releases)
+      QueueReleaseOp::create(rewriter, loc, release.getQueue(), /*when=*/Value());
+    scf::YieldOp::create(rewriter, loc, results);
+    rewriter.setInsertionPointToEnd(guard.elseBlock());
+    for (auto [number, zero] : zeros)
+      given[number] = zero;
+    scf::YieldOp::create(rewriter, loc, given);
+  }
+
+  scf::ForOp loop;
+  SmallVector<Chain> chains;
+  llvm::SmallMapVector<unsigned, Value, 4> zeros;
+  IRRewriter rewriter;
+  Location loc;
+};
+
+struct ScheduleProducts : PassWrapper<ScheduleProducts, OperationPass<tile::KernelOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ScheduleProducts)
+  StringRef getArgument() const final { return "tilegpu-schedule-products"; }
+  StringRef getDescription() const final { return "keep asynchronous products in flight"; }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<TileGPUDialect, arith::ArithDialect, scf::SCFDialect, ub::UBDialect>();
+  }
+
+  void runOnOperation() final {
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops)
+      if (SmallVector<Chain> chains = findChains(loop); !chains.empty())
+        LoopSchedule(loop, std::move(chains)).run();
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> tilec::createScheduleProductsPass() { return std::make_unique<ScheduleProducts>(); }

@@ -1,0 +1,313 @@
+//===- Specialize.cpp - Roles for warps -----------------------------------===//
+//
+// A kernel whose products read tiles that the copy engine can fetch is divided:
+// one thread fetches, the other warps compute. Both run the kernel's control
+// flow; between them are queues, one for the tiles that a product reads
+// together. The producer runs ahead as far as the queues have stages, through
+// the end of a loop and into the next tile of the output.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/TileGPU/IR/TmaAccess.h"
+#include "dialects/TileGPU/Transforms/Passes.h"
+#include "dialects/TileGPU/Transforms/WalkTiles.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+using namespace mlir;
+using namespace tilec;
+using namespace tilec::tilegpu;
+
+namespace {
+/// More stages hide no more latency. Allocation takes away those that there is no memory for.
+constexpr int64_t kMaxStages = 12;
+constexpr int64_t kWarpgroup = 4;
+
+/// A tile that the producer fetches for products.
+struct Fetch {
+  tile::LoadOp load;
+  LocalAllocOp alloc;
+  TmaAccess access;
+
+  SmemType type() { return alloc.getType(); }
+};
+
+/// Tiles that arrive together.
+struct Channel {
+  SmallVector<Fetch, 0> fetches;
+  SmallVector<Value> rings;
+  Value queue;
+
+  int64_t stageBytes() {
+    int64_t bytes = 0;
+    for (Fetch &fetch : fetches)
+      bytes += fetch.type().getBytes();
+    return bytes;
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// What is fetched
+//===----------------------------------------------------------------------===//
+
+bool feedsOnlyAsyncProducts(LocalAllocOp alloc) {
+  return llvm::all_of(alloc->getUsers(), [](Operation *user) {
+    auto product = dyn_cast<MmaOp>(user);
+    return product && product.isWgmma();
+  });
+}
+
+SmallVector<Fetch, 0> findFetches(tile::KernelOp kernel) {
+  SmallVector<Fetch, 0> fetches;
+  kernel.walk([&](LocalAllocOp alloc) {
+    auto load = alloc.getSource().getDefiningOp<tile::LoadOp>();
+    if (!load || load->getBlock() != alloc->getBlock() || !feedsOnlyAsyncProducts(alloc))
+      return;
+    std::variant<TmaAccess, std::string> access = TmaAccess::of(load, alloc.getType());
+    if (auto *found = std::get_if<TmaAccess>(&access))
+      fetches.push_back({load, alloc, std::move(*found)});
+  });
+  return fetches;
+}
+
+/// Tiles of one block that a product reads together travel together.
+SmallVector<Channel, 0> joinFetches(ArrayRef<Fetch> fetches) {
+  llvm::EquivalenceClasses<Operation *> together;
+  for (Fetch fetch : fetches) {
+    together.insert(fetch.alloc);
+    for (Operation *user : fetch.alloc->getUsers())
+      for (Value operand : user->getOperands())
+        if (auto other = operand.getDefiningOp<LocalAllocOp>(); other && other->getBlock() == fetch.alloc->getBlock())
+          together.unionSets(fetch.alloc, other);
+  }
+  SmallVector<Channel, 0> channels;
+  DenseMap<Operation *, size_t> numbers;
+  for (const Fetch &fetch : fetches) {
+    auto [it, isNew] = numbers.try_emplace(together.getLeaderValue(LocalAllocOp(fetch.alloc)), channels.size());
+    if (isNew)
+      channels.emplace_back();
+    channels[it->second].fetches.push_back(fetch);
+  }
+  return channels;
+}
+
+//===----------------------------------------------------------------------===//
+// The producer
+//===----------------------------------------------------------------------===//
+
+/// Takes tiles out of a region that needs their places only: what is left computes scalars and fetches.
+class TileEraser {
+public:
+  explicit TileEraser(Region &region) : region(region), builder(region.getContext()) {}
+
+  void run() {
+    erase(region.front());
+    RewritePatternSet patterns(region.getContext());
+    scf::ForOp::getCanonicalizationPatterns(patterns, region.getContext());
+    scf::IfOp::getCanonicalizationPatterns(patterns, region.getContext());
+    SmallVector<Operation *> ops;
+    region.walk([&](Operation *op) { ops.push_back(op); });
+    (void)applyOpPatternsGreedily(ops, std::move(patterns));
+  }
+
+private:
+  static bool isTile(Type type) { return isa<RankedTensorType, SmemType>(type); }
+
+  void erase(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+      for (Region &inner : op.getRegions())
+        for (Block &nested : inner)
+          erase(nested);
+      if (isa<TmaLoadOp, RingSlotOp, ub::PoisonOp>(op))
+        continue;
+      const bool keepsStructure = op.getNumRegions() != 0 || op.hasTrait<OpTrait::IsTerminator>();
+      if (keepsStructure && !isa<tile::ReduceOp>(op)) {
+        replaceTiles(op.getResults());
+        for (OpOperand &operand : op.getOpOperands())
+          if (isTile(operand.get().getType()))
+            operand.set(unused(operand.get().getType()));
+        for (Region &inner : op.getRegions())
+          for (BlockArgument argument : inner.getArguments())
+            replaceTiles(argument);
+      } else if (llvm::any_of(op.getOperandTypes(), isTile) || llvm::any_of(op.getResultTypes(), isTile) ||
+                 isa<tile::PrintOp, tile::AssertOp>(op)) {
+        for (Value result : op.getResults())
+          if (!result.use_empty())
+            result.replaceAllUsesWith(unused(result.getType()));
+        op.erase();
+      }
+    }
+  }
+
+  void replaceTiles(ValueRange values) {
+    for (Value value : values)
+      if (isTile(value.getType()) && !value.use_empty())
+        value.replaceAllUsesWith(unused(value.getType()));
+  }
+
+  /// One for each type, so that a loop that carries it is seen to carry nothing.
+  Value unused(Type type) {
+    Value &value = unusedValues[type];
+    if (!value) {
+      builder.setInsertionPointToStart(&region.front());
+      value = ub::PoisonOp::create(builder, region.getLoc(), type);
+    }
+    return value;
+  }
+
+  Region &region;
+  OpBuilder builder;
+  DenseMap<Type, Value> unusedValues;
+};
+
+//===----------------------------------------------------------------------===//
+// One kernel
+//===----------------------------------------------------------------------===//
+
+class Specialization {
+public:
+  Specialization(tile::KernelOp kernel, SmallVector<Channel, 0> channels, int64_t stages)
+      : kernel(kernel), channels(std::move(channels)), stages(stages), builder(kernel.getContext()),
+        loc(kernel.getLoc()) {}
+
+  void run() {
+    Block &entry = kernel.getBody().front();
+    builder.setInsertionPoint(entry.getTerminator());
+    auto roles = RolesOp::create(builder, loc);
+    Block *producer = builder.createBlock(&roles.getProducer()), *consumer = builder.createBlock(&roles.getConsumer());
+    consumer->getOperations().splice(consumer->end(), entry.getOperations(), entry.begin(), Block::iterator(roles));
+    builder.setInsertionPointToStart(&entry);
+    for (Channel &channel : channels)
+      declare(channel);
+    IRMapping mapping;
+    builder.setInsertionPointToStart(producer);
+    for (Operation &op : *consumer)
+      builder.clone(op, mapping);
+    for (Channel &channel : channels) {
+      produce(channel, mapping);
+      consume(channel);
+    }
+    TileEraser(roles.getProducer()).run();
+    kernel->setAttr(TileGPUDialect::kProducerWarps, builder.getI64IntegerAttr(kWarpgroup));
+  }
+
+private:
+  void declare(Channel &channel) {
+    for (Fetch &fetch : channel.fetches)
+      channel.rings.push_back(RingOp::create(builder, fetch.load.getLoc(), ringType(fetch.type())));
+    auto warps = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps).getInt();
+    channel.queue = QueueOp::create(builder, loc, QueueType::get(builder.getContext(), stages), channel.stageBytes(),
+                                    warps / kWarpgroup);
+  }
+
+  SmemType ringType(SmemType slot) const {
+    SmallVector<int64_t> shape{stages}, order;
+    llvm::append_range(shape, slot.getShape());
+    for (int64_t dim : slot.getLayout().getOrder())
+      order.push_back(dim + 1);
+    order.push_back(0);
+    return SmemType::get(slot.getContext(), shape, slot.getElementType(),
+                         SharedAttr::get(slot.getContext(), order, slot.getLayout().getSwizzle()));
+  }
+
+  void produce(Channel &channel, const IRMapping &mapping) {
+    // Behind the last load every place is known.
+    Operation *last = nullptr;
+    for (Fetch &fetch : channel.fetches)
+      if (Operation *alloc = mapping.lookup(fetch.alloc.getOperation()); !last || last->isBeforeInBlock(alloc))
+        last = alloc;
+    builder.setInsertionPoint(last);
+    Value stage = QueueAcquireOp::create(builder, loc, builder.getI32Type(), channel.queue);
+    for (auto [fetch, ring] : llvm::zip_equal(channel.fetches, channel.rings)) {
+      Location at = fetch.load.getLoc();
+      auto load = cast<tile::LoadOp>(mapping.lookup(fetch.load.getOperation()));
+      SmallVector<int64_t> step(load.getStep().value_or(fetch.load.getType().getShape()));
+      SmallVector<Value> offsets;
+      for (int64_t dim : fetch.access.dims) {
+        Value extent = arith::ConstantIndexOp::create(builder, at, step[dim]);
+        offsets.push_back(arith::MulIOp::create(builder, at, load.getIndices()[dim], extent));
+      }
+      Value map = tensorMap(fetch);
+      Value slot = RingSlotOp::create(builder, at, fetch.type(), ring, stage);
+      TmaLoadOp::create(builder, at, map, offsets, slot, channel.queue, stage);
+    }
+  }
+
+  Value tensorMap(Fetch &fetch) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&kernel.getBody().front());
+    return TensorMapOp::create(builder, fetch.load.getLoc(), TensorMapType::get(builder.getContext()),
+                               fetch.access.root, fetch.access.order, fetch.access.box,
+                               fetch.type().getLayout().getSwizzle());
+  }
+
+  void consume(Channel &channel) {
+    Operation *first = nullptr;
+    for (Fetch &fetch : channel.fetches)
+      if (!first || fetch.alloc->isBeforeInBlock(first))
+        first = fetch.alloc;
+    builder.setInsertionPoint(first);
+    Value stage = QueueWaitOp::create(builder, loc, builder.getI32Type(), channel.queue);
+    Operation *lastReader = stage.getDefiningOp();
+    Block *block = first->getBlock();
+    for (auto [fetch, ring] : llvm::zip_equal(channel.fetches, channel.rings)) {
+      builder.setInsertionPointAfterValue(stage);
+      Value slot = RingSlotOp::create(builder, fetch.load.getLoc(), fetch.type(), ring, stage);
+      for (Operation *user : fetch.alloc->getUsers())
+        if (Operation *reader = block->findAncestorOpInBlock(*user); lastReader->isBeforeInBlock(reader))
+          lastReader = reader;
+      fetch.alloc.replaceAllUsesWith(slot);
+      fetch.alloc.erase();
+      if (fetch.load->use_empty())
+        fetch.load.erase();
+    }
+    builder.setInsertionPointAfter(lastReader);
+    QueueReleaseOp::create(builder, loc, channel.queue, /*when=*/Value());
+  }
+
+  tile::KernelOp kernel;
+  SmallVector<Channel, 0> channels;
+  int64_t stages;
+  OpBuilder builder;
+  Location loc;
+};
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Specialize)
+  Specialize() = default;
+  Specialize(const Specialize &other) : PassWrapper(other) {}
+  StringRef getArgument() const final { return "tilegpu-specialize"; }
+  StringRef getDescription() const final { return "divide a kernel's warps into a producer and consumers"; }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<TileGPUDialect, arith::ArithDialect, scf::SCFDialect, ub::UBDialect>();
+  }
+
+  void runOnOperation() final {
+    tile::KernelOp kernel = getOperation();
+    TargetAttr target = TargetAttr::of(kernel);
+    if (!target || !target.has("tma") || findFetches(kernel).empty())
+      return;
+    walkTiles(kernel);
+    SmallVector<Channel, 0> channels = joinFetches(findFetches(kernel));
+    Specialization(kernel, std::move(channels), numStages > 0 ? numStages.getValue() : kMaxStages).run();
+  }
+
+  Option<int64_t> numStages{*this, "num-stages", llvm::cl::desc("stages of a queue; 0: as many as there is memory for"),
+                            llvm::cl::init(0)};
+};
+} // namespace
+
+std::unique_ptr<Pass> tilec::createSpecializePass(int64_t numStages) {
+  auto pass = std::make_unique<Specialize>();
+  pass->numStages = numStages;
+  return pass;
+}

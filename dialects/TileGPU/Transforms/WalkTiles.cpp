@@ -1,0 +1,104 @@
+//===- WalkTiles.cpp - A program that walks over tiles --------------------===//
+#include "dialects/TileGPU/Transforms/WalkTiles.h"
+
+#include "dialects/TileGPU/IR/TileGPUDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tilec;
+
+namespace {
+/// Rows of tiles in a panel: wide enough that operands are reused along both dimensions.
+constexpr int64_t kPanelRows = 16;
+
+/// Arithmetic on tile numbers, which fit into 31 bits.
+class TileNumbers {
+public:
+  TileNumbers(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+
+  Value constant(int64_t value) {
+    return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+  }
+  Value fromIndex(Value index) {
+    return arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(), index);
+  }
+  Value toIndex(Value number) {
+    return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), number);
+  }
+  Value add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
+  Value sub(Value a, Value b) { return arith::SubIOp::create(builder, loc, a, b); }
+  Value mul(Value a, Value b) { return arith::MulIOp::create(builder, loc, a, b); }
+  Value div(Value a, Value b) { return arith::DivUIOp::create(builder, loc, a, b); }
+  Value rem(Value a, Value b) { return arith::RemUIOp::create(builder, loc, a, b); }
+  Value min(Value a, Value b) { return arith::MinUIOp::create(builder, loc, a, b); }
+
+private:
+  OpBuilder &builder;
+  Location loc;
+};
+
+/// The coordinates of tile `number` in a grid of `counts` tiles: matrices of tiles one after another, each in
+/// panels of rows, each panel column by column.
+SmallVector<Value> coordinates(TileNumbers &numbers, Value number, ArrayRef<Value> counts) {
+  const size_t rank = counts.size();
+  if (rank == 1)
+    return {number};
+  SmallVector<Value> coords(rank);
+  Value rows = counts[rank - 2], columns = counts[rank - 1];
+  Value rest = number, matrix = numbers.mul(rows, columns);
+  if (rank > 2) {
+    Value outer = numbers.div(rest, matrix);
+    rest = numbers.rem(rest, matrix);
+    for (size_t dim = rank - 2; dim-- > 0;) {
+      coords[dim] = dim == 0 ? outer : numbers.rem(outer, counts[dim]);
+      outer = dim == 0 ? outer : numbers.div(outer, counts[dim]);
+    }
+  }
+  Value panelRows = numbers.constant(kPanelRows), panel = numbers.mul(panelRows, columns);
+  Value first = numbers.mul(numbers.div(rest, panel), panelRows), place = numbers.rem(rest, panel);
+  Value height = numbers.min(numbers.sub(rows, first), panelRows); // the last panel may be lower
+  coords[rank - 2] = numbers.add(first, numbers.rem(place, height));
+  coords[rank - 1] = numbers.div(place, height);
+  return coords;
+}
+} // namespace
+
+void tilec::tilegpu::walkTiles(tile::KernelOp kernel) {
+  auto partition =
+      llvm::find_if(kernel.getArguments(), [](Value argument) { return isa<tile::PartitionType>(argument.getType()); });
+  if (partition == kernel.getArguments().end())
+    return;
+  Block &body = kernel.getBody().front();
+  SmallVector<Operation *> program = llvm::map_to_vector(body.without_terminator(), [](Operation &op) { return &op; });
+  Location loc = kernel.getLoc();
+  OpBuilder builder(body.getTerminator());
+  TileNumbers numbers(builder, loc);
+  SmallVector<Value> counts;
+  Value total = numbers.constant(1);
+  for (auto [dim, extent] : llvm::enumerate(cast<tile::PartitionType>(partition->getType()).getTileShape())) {
+    counts.push_back(numbers.fromIndex(tile::NumTilesOp::create(builder, loc, *partition, dim, extent)));
+    total = numbers.mul(total, counts.back());
+  }
+  Value first = numbers.fromIndex(tile::ProgramIdOp::create(builder, loc, 0));
+  Value step = numbers.fromIndex(tile::NumProgramsOp::create(builder, loc, 0));
+  auto loop = scf::ForOp::create(builder, loc, first, total, step);
+  for (Operation *op : program)
+    op->moveBefore(loop.getBody()->getTerminator());
+
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> tile;
+  for (Value coordinate : coordinates(numbers, loop.getInductionVar(), counts))
+    tile.push_back(numbers.toIndex(coordinate));
+  loop.walk([&](Operation *op) {
+    if (auto index = dyn_cast<tile::IndexOp>(op)) {
+      index.replaceAllUsesWith(tile);
+      index.erase();
+    } else if (auto store = dyn_cast<tile::StoreOp>(op); store && store.getIndices().empty()) {
+      store.getIndicesMutable().assign(tile);
+    }
+  });
+  kernel->setAttr(tilegpu::TileGPUDialect::kPersistent, builder.getUnitAttr());
+}
