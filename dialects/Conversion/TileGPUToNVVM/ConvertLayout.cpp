@@ -138,7 +138,7 @@ struct ConvertLayout : OpConversionPattern<tilegpu::ConvertLayoutOp> {
     SmallVector<int64_t> covered;
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       covered.push_back(std::max(from.extent(dim), to.extent(dim)));
-    Value base = sharedMemory(builder, loc, sharedOffset(op));
+    Value base = programMemory(builder, loc, op);
     ThreadId thread = threadId(builder, loc);
     SharedWalk in(builder, loc, placement, base, from, covered, thread, trip.storeVector);
     guarded(builder, loc, isOwner(builder, loc, from, thread), [&] { in.store(source); });

@@ -116,7 +116,8 @@ struct Kernel : OpConversionPattern<tile::KernelOp> {
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), rewriter.getI32IntegerAttr(1));
     else if (int64_t ctas = kernelAttr(op, tilegpu::TileGPUDialect::kResidentCtas))
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), rewriter.getI32IntegerAttr(ctas));
-    for (StringRef name : {tilegpu::TileGPUDialect::kNumWarps, tilegpu::TileGPUDialect::kProducerWarps})
+    for (StringRef name : {tilegpu::TileGPUDialect::kNumWarps, tilegpu::TileGPUDialect::kProducerWarps,
+                           tilegpu::TileGPUDialect::kPrograms})
       if (Attribute value = op->getAttr(name)) // for what is converted later
         function->setAttr(name, value);
     annotatePointers(op, signature, function);

@@ -1,6 +1,8 @@
 //===- Lowering.cpp - What the lowering's op families share ---------------===//
 #include "dialects/Conversion/TileGPUToNVVM/Lowering.h"
 
+#include "dialects/TileGPU/IR/Scratch.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -34,6 +36,11 @@ TileTypeConverter::TileTypeConverter() {
   addConversion(
       [](tilegpu::SmemType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext(), kSharedSpace); });
   addConversion([](tilegpu::TensorMapType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext()); });
+  addConversion([](tilegpu::TurnType type, SmallVectorImpl<Type> &types) -> std::optional<LogicalResult> {
+    types.push_back(LLVM::LLVMPointerType::get(type.getContext(), kSharedSpace));
+    types.push_back(LLVM::LLVMPointerType::get(type.getContext()));
+    return success();
+  });
   addConversion([](tilegpu::QueueType type, SmallVectorImpl<Type> &types) -> std::optional<LogicalResult> {
     types.push_back(LLVM::LLVMPointerType::get(type.getContext(), kSharedSpace));
     types.append(kQueueCursors, LLVM::LLVMPointerType::get(type.getContext()));
@@ -63,11 +70,12 @@ ViewValues lowering::unpackView(OpBuilder &builder, Location loc, tile::ViewType
 //===----------------------------------------------------------------------===//
 
 Roles Roles::of(Operation *kernel) {
-  auto number = [&](StringRef name) {
+  auto number = [&](StringRef name, int64_t absent) {
     auto attr = kernel->getAttrOfType<IntegerAttr>(name);
-    return attr ? attr.getInt() : 0;
+    return attr ? attr.getInt() : absent;
   };
-  return {number(tilegpu::TileGPUDialect::kNumWarps), number(tilegpu::TileGPUDialect::kProducerWarps)};
+  return {number(tilegpu::TileGPUDialect::kNumWarps, 0), number(tilegpu::TileGPUDialect::kProducerWarps, 0),
+          number(tilegpu::TileGPUDialect::kPrograms, 1)};
 }
 
 Roles Roles::at(OpBuilder &builder) {
@@ -82,7 +90,16 @@ ThreadId lowering::threadId(OpBuilder &builder, Location loc) {
   Value tid = NVVM::ThreadIdXOp::create(builder, loc, i32);
   Value lane = arith::AndIOp::create(builder, loc, tid, constantI32(builder, loc, tilegpu::kLanes - 1));
   Value warp = arith::ShRUIOp::create(builder, loc, tid, constantI32(builder, loc, tilegpu::kLaneBits));
+  if (Roles roles = Roles::at(builder); roles.programs > 1)
+    warp = arith::AndIOp::create(builder, loc, warp, constantI32(builder, loc, roles.programWarps - 1));
   return {lane, warp};
+}
+
+Value lowering::programNumber(OpBuilder &builder, Location loc) {
+  const Roles roles = Roles::at(builder);
+  Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+  int64_t bits = tilegpu::kLaneBits + llvm::Log2_64(roles.programWarps);
+  return uniform(builder, loc, arith::ShRUIOp::create(builder, loc, thread, constantI32(builder, loc, bits)));
 }
 
 namespace {
@@ -216,6 +233,15 @@ Value lowering::sharedMemory(OpBuilder &builder, Location loc, int64_t bytes) {
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
   Value base = LLVM::AddressOfOp::create(builder, loc, pointer, kSharedSymbol);
   return bytes == 0 ? base : offsetPointer(builder, loc, base, constantI32(builder, loc, bytes));
+}
+
+Value lowering::programMemory(OpBuilder &builder, Location loc, Operation *op) {
+  Value base = sharedMemory(builder, loc, sharedOffset(op));
+  if (Roles::at(builder).programs == 1)
+    return base;
+  Value distance = constantI32(builder, loc, tilegpu::programBytes(op));
+  return offsetPointer(builder, loc, base,
+                       arith::MulIOp::create(builder, loc, programNumber(builder, loc), distance));
 }
 
 int64_t lowering::sharedOffset(Operation *op) {

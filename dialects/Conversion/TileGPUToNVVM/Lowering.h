@@ -47,18 +47,26 @@ ViewValues unpackView(mlir::OpBuilder &builder, mlir::Location loc, tile::ViewTy
 
 //===--- Where a thread stands ----------------------------------------------===//
 
-/// How the warps of the kernel are divided. A kernel without roles has no producer.
+/// How the warps of the kernel are divided. A kernel without roles has one program and no producer.
 struct Roles {
-  int64_t programWarps = 0;  ///< the first ones, which run the tile program
-  int64_t producerWarps = 0; ///< the others
+  int64_t programWarps = 0;  ///< of each program; the first ones of the CTA are the first program's
+  int64_t producerWarps = 0; ///< behind those of the programs
+  int64_t programs = 1;
 
   /// Of the kernel around the insertion point, converted or not.
   static Roles at(mlir::OpBuilder &builder);
   static Roles of(mlir::Operation *kernel);
-  int64_t threads() const { return (programWarps + producerWarps) * tilegpu::kLanes; }
+  int64_t computingWarps() const { return programs * programWarps; }
+  int64_t threads() const { return (computingWarps() + producerWarps) * tilegpu::kLanes; }
 };
 
-/// Lane and warp number of this thread, i32.
+/// i1: the one thread of its warpgroup that arrives at barriers for all and starts their copies.
+mlir::Value speaksForWarpgroup(mlir::OpBuilder &builder, mlir::Location loc);
+
+/// Number of the program in its CTA, i32; uniform.
+mlir::Value programNumber(mlir::OpBuilder &builder, mlir::Location loc);
+
+/// Lane and warp number of this thread in its program, i32.
 struct ThreadId {
   mlir::Value lane, warp;
 };
@@ -107,6 +115,8 @@ mlir::Value offsetPointer(mlir::OpBuilder &builder, mlir::Location loc, mlir::Va
 inline constexpr llvm::StringLiteral kSharedSymbol = "tilec_shared";
 /// The CTA's dynamic shared memory plus `bytes`, !llvm.ptr<3>.
 mlir::Value sharedMemory(mlir::OpBuilder &builder, mlir::Location loc, int64_t bytes);
+/// Where allocation placed what `op` keeps in shared memory for this program.
+mlir::Value programMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *op);
 /// kSharedOffset of an op that allocation has placed.
 int64_t sharedOffset(mlir::Operation *op);
 /// Width in memory: i1 takes a byte.

@@ -24,8 +24,30 @@ using namespace tilec::lowering;
 namespace {
 constexpr int64_t kBarrierBytes = 8, kWarpgroup = 4;
 /// Registers of a thread that only fetches.
-constexpr int64_t kProducerRegisters = 40;
+constexpr int64_t kProducerRegisters = 24;
 constexpr int64_t kRegisterUnit = 8, kMostRegisters = 240;
+
+void initializeBarrier(OpBuilder &builder, Location loc, Value barrier, int64_t arrivals) {
+  inlineAsm(builder, loc, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,n,~{memory}",
+            {barrier, constantI32(builder, loc, arrivals)}, {}, /*sideEffects=*/true);
+}
+
+void waitAtBarrier(OpBuilder &builder, Location loc, Value barrier, Value parity) {
+  inlineAsm(builder, loc,
+            "{\n.reg .pred arrived;\nwait_${:uid}:\n"
+            "mbarrier.try_wait.parity.shared::cta.b64 arrived, [$0], $1;\n@!arrived bra wait_${:uid};\n}",
+            "r,r,~{memory}", {barrier, parity}, {}, /*sideEffects=*/true);
+}
+
+void arriveAtBarrier(OpBuilder &builder, Location loc, Value barrier, Value condition) {
+  inlineAsm(builder, loc, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}", {barrier, condition}, {},
+            /*sideEffects=*/true);
+}
+
+/// i1: the thread whose number is `number`.
+Value isThread(OpBuilder &builder, Location loc, Value thread, int64_t number) {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread, constantI32(builder, loc, number));
+}
 
 /// A queue's converted values.
 class Queue {
@@ -36,7 +58,7 @@ public:
 
   Value acquire(int64_t bytes) {
     Value stage = read(producer.stage);
-    waitFor(free(stage), read(producer.parity));
+    waitAtBarrier(builder, loc, free(stage), read(producer.parity));
     inlineAsm(builder, loc, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,~{memory}",
               {filled(stage), constantI32(builder, loc, bytes)}, {}, /*sideEffects=*/true);
     advance(producer, stage);
@@ -45,21 +67,30 @@ public:
 
   Value wait() {
     Value stage = read(consumer.stage);
-    waitFor(filled(stage), read(consumer.parity));
+    waitAtBarrier(builder, loc, filled(stage), read(consumer.parity));
     advance(consumer, stage);
     return stage;
   }
 
   /// One thread speaks for its warpgroup. Predicated, so that products in flight stay in one basic block.
   void releaseIf(Value condition) {
-    Value stage = read(release.stage), place = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
-    place = arith::AndIOp::create(builder, loc, place, constantI32(builder, loc, kWarpgroup * tilegpu::kLanes - 1));
-    Value speaks =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, place, constantI32(builder, loc, 0));
-    inlineAsm(builder, loc, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}",
-              {free(stage), andAlso(builder, loc, speaks, condition)}, {}, /*sideEffects=*/true);
+    Value stage = read(release.stage);
+    arriveAtBarrier(builder, loc, free(stage), andAlso(builder, loc, speaksForWarpgroup(builder, loc), condition));
     Value next = after(stage).first;
     write(release.stage, condition ? Value(arith::SelectOp::create(builder, loc, condition, next, stage)) : next);
+  }
+
+  void skip(Value count) {
+    auto move = [&](Value stage) {
+      Value moved = arith::AddIOp::create(builder, loc, stage, count), all = constantI32(builder, loc, stages);
+      Value rounds = arith::DivUIOp::create(builder, loc, moved, all);
+      return std::pair(Value(arith::RemUIOp::create(builder, loc, moved, all)), rounds);
+    };
+    auto [next, rounds] = move(read(consumer.stage));
+    write(consumer.stage, next);
+    Value flip = arith::AndIOp::create(builder, loc, rounds, constantI32(builder, loc, 1));
+    write(consumer.parity, arith::XOrIOp::create(builder, loc, read(consumer.parity), flip));
+    write(release.stage, move(read(release.stage)).first);
   }
 
   void initialize(int64_t readers) {
@@ -67,13 +98,11 @@ public:
       write(slot, constantI32(builder, loc, 0));
     write(producer.parity, constantI32(builder, loc, 1));
     Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
-    Value first =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread, constantI32(builder, loc, 0));
-    guarded(builder, loc, first, [&] {
+    guarded(builder, loc, isThread(builder, loc, thread, 0), [&] {
       for (int64_t number = 0; number < stages; ++number) {
         Value stage = constantI32(builder, loc, number);
-        initialize(filled(stage), 1);
-        initialize(free(stage), readers);
+        initializeBarrier(builder, loc, filled(stage), 1);
+        initializeBarrier(builder, loc, free(stage), readers);
       }
     });
   }
@@ -87,10 +116,6 @@ private:
 
   Value free(Value stage) { return barrier(stage, stages); }
 
-  void initialize(Value barrier, int64_t arrivals) {
-    inlineAsm(builder, loc, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,n,~{memory}",
-              {barrier, constantI32(builder, loc, arrivals)}, {}, /*sideEffects=*/true);
-  }
 
   Value read(Value slot) { return LLVM::LoadOp::create(builder, loc, builder.getI32Type(), slot); }
   void write(Value slot, Value value) { LLVM::StoreOp::create(builder, loc, value, slot); }
@@ -102,13 +127,6 @@ private:
     return first == 0 ? address
                       : Value(arith::AddIOp::create(builder, loc, address,
                                                     constantI32(builder, loc, first * kBarrierBytes)));
-  }
-
-  void waitFor(Value barrier, Value parity) {
-    inlineAsm(builder, loc,
-              "{\n.reg .pred arrived;\nwait_${:uid}:\n"
-              "mbarrier.try_wait.parity.shared::cta.b64 arrived, [$0], $1;\n@!arrived bra wait_${:uid};\n}",
-              "r,r,~{memory}", {barrier, parity}, {}, /*sideEffects=*/true);
   }
 
   /// The stage behind `stage`, and whether that is the first one again.
@@ -184,6 +202,90 @@ struct Release : OpConversionPattern<tilegpu::QueueReleaseOp> {
   }
 };
 
+struct Skip : OpConversionPattern<tilegpu::QueueSkipOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tilegpu::QueueSkipOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
+    Queue(rewriter, op.getLoc(), op.getQueue().getType(), adaptor.getQueue()).skip(adaptor.getCount().front());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Turns: a barrier for every program, at which the one before arrives
+//===----------------------------------------------------------------------===//
+
+Value turnBarrier(OpBuilder &builder, Location loc, Value barriers, Value program) {
+  Value base = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), barriers);
+  Value offset = arith::MulIOp::create(builder, loc, program, constantI32(builder, loc, kBarrierBytes));
+  return arith::AddIOp::create(builder, loc, base, offset);
+}
+
+struct DeclareTurn : OpConversionPattern<tilegpu::TurnOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tilegpu::TurnOp op, OneToNOpAdaptor, ConversionPatternRewriter &rewriter) const final {
+    Location loc = op.getLoc();
+    const int64_t programs = lowering::Roles::at(rewriter).programs;
+    Value barriers = sharedMemory(rewriter, loc, sharedOffset(op));
+    Value parity = LLVM::AllocaOp::create(rewriter, loc, LLVM::LLVMPointerType::get(rewriter.getContext()),
+                                          rewriter.getI32Type(), constantI32(rewriter, loc, 1));
+    // A fresh barrier counts as passed for those that wait with parity 1: the first program.
+    Value isFirst = isThread(rewriter, loc, programNumber(rewriter, loc), 0);
+    LLVM::StoreOp::create(rewriter, loc, arith::ExtUIOp::create(rewriter, loc, rewriter.getI32Type(), isFirst), parity);
+    Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, rewriter.getI32Type());
+    guarded(rewriter, loc, isThread(rewriter, loc, thread, 0), [&] {
+      for (int64_t program = 0; program < programs; ++program)
+        initializeBarrier(rewriter, loc, turnBarrier(rewriter, loc, barriers, constantI32(rewriter, loc, program)), 1);
+    });
+    SmallVector<Value> values{barriers, parity};
+    rewriter.replaceOpWithMultiple(op, {values});
+    return success();
+  }
+};
+
+struct TurnWait : OpConversionPattern<tilegpu::TurnWaitOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tilegpu::TurnWaitOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
+    Location loc = op.getLoc();
+    Value slot = adaptor.getTurn()[1], parity = LLVM::LoadOp::create(rewriter, loc, rewriter.getI32Type(), slot);
+    Value own = turnBarrier(rewriter, loc, adaptor.getTurn()[0], programNumber(rewriter, loc));
+    waitAtBarrier(rewriter, loc, own, parity);
+    LLVM::StoreOp::create(rewriter, loc,
+                          arith::XOrIOp::create(rewriter, loc, parity, constantI32(rewriter, loc, 1)), slot);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct TurnPass : OpConversionPattern<tilegpu::TurnPassOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tilegpu::TurnPassOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
+    Location loc = op.getLoc();
+    const lowering::Roles roles = lowering::Roles::at(rewriter);
+    Value next = arith::AddIOp::create(rewriter, loc, programNumber(rewriter, loc), constantI32(rewriter, loc, 1));
+    Value wraps = isThread(rewriter, loc, next, roles.programs);
+    next = arith::SelectOp::create(rewriter, loc, wraps, constantI32(rewriter, loc, 0), next);
+    ThreadId thread = threadId(rewriter, loc);
+    Value speaks = arith::AndIOp::create(rewriter, loc, isThread(rewriter, loc, thread.lane, 0),
+                                         isThread(rewriter, loc, thread.warp, 0));
+    arriveAtBarrier(rewriter, loc, turnBarrier(rewriter, loc, adaptor.getTurn()[0], next), speaks);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct Program : OpConversionPattern<tilegpu::ProgramOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tilegpu::ProgramOp op, OneToNOpAdaptor,
+                                ConversionPatternRewriter &rewriter) const final {
+    rewriter.replaceOp(op, programNumber(rewriter, op.getLoc()));
+    return success();
+  }
+};
+
 //===----------------------------------------------------------------------===//
 // Roles
 //===----------------------------------------------------------------------===//
@@ -195,7 +297,7 @@ std::optional<int64_t> consumerRegisters(const lowering::Roles &roles, int64_t r
   if (registers / roles.threads() >= kMostOfThread)
     return std::nullopt;
   int64_t left = registers - roles.producerWarps * tilegpu::kLanes * kProducerRegisters;
-  return std::min(left / (roles.programWarps * tilegpu::kLanes) / kRegisterUnit * kRegisterUnit, kMostRegisters);
+  return std::min(left / (roles.computingWarps() * tilegpu::kLanes) / kRegisterUnit * kRegisterUnit, kMostRegisters);
 }
 
 struct RolesToBranches : OpConversionPattern<tilegpu::RolesOp> {
@@ -205,7 +307,7 @@ struct RolesToBranches : OpConversionPattern<tilegpu::RolesOp> {
     Location loc = op.getLoc();
     Type i32 = rewriter.getI32Type();
     lowering::Roles roles = lowering::Roles::at(rewriter);
-    const int64_t programThreads = roles.programWarps * tilegpu::kLanes;
+    const int64_t programThreads = roles.computingWarps() * tilegpu::kLanes;
     auto registers = consumerRegisters(roles, tilegpu::TargetAttr::of(op).limit("registers_per_sm"));
     // The barriers must be there before anybody waits at one.
     inlineAsm(rewriter, loc, "fence.mbarrier_init.release.cluster;", "~{memory}", {}, {}, /*sideEffects=*/true);
@@ -213,13 +315,12 @@ struct RolesToBranches : OpConversionPattern<tilegpu::RolesOp> {
     Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, i32);
     Value warpgroup = uniform(rewriter, loc, arith::ShRUIOp::create(rewriter, loc, thread, constantI32(rewriter, loc, 7)));
     Value fetches = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::uge, warpgroup,
-                                          constantI32(rewriter, loc, roles.programWarps / kWarpgroup));
+                                          constantI32(rewriter, loc, roles.computingWarps() / kWarpgroup));
     auto roleBranch = scf::IfOp::create(rewriter, loc, fetches, /*withElseRegion=*/true);
     rewriter.setInsertionPointToStart(roleBranch.thenBlock());
     if (registers)
       NVVM::SetMaxRegisterOp::create(rewriter, loc, kProducerRegisters, NVVM::SetMaxRegisterAction::decrease);
-    Value isFirst = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, thread,
-                                          constantI32(rewriter, loc, programThreads));
+    Value isFirst = isThread(rewriter, loc, thread, programThreads);
     auto one = scf::IfOp::create(rewriter, loc, isFirst, /*withElseRegion=*/false);
     rewriter.inlineBlockBefore(&op.getProducer().front(), one.thenBlock()->getTerminator());
     rewriter.setInsertionPointToStart(roleBranch.elseBlock());
@@ -236,6 +337,12 @@ Value lowering::filledBarrier(OpBuilder &builder, Location loc, tilegpu::QueueTy
   return Queue(builder, loc, type, queue).filled(stage);
 }
 
+Value lowering::speaksForWarpgroup(OpBuilder &builder, Location loc) {
+  Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+  thread = arith::AndIOp::create(builder, loc, thread, constantI32(builder, loc, kWarpgroup * tilegpu::kLanes - 1));
+  return isThread(builder, loc, thread, 0);
+}
+
 Value lowering::uniform(OpBuilder &builder, Location loc, Value value) {
   Type i32 = builder.getI32Type();
   return NVVM::ShflOp::create(builder, loc, i32, constantI32(builder, loc, -1), value, constantI32(builder, loc, 0),
@@ -243,5 +350,5 @@ Value lowering::uniform(OpBuilder &builder, Location loc, Value value) {
 }
 
 void tilec::lowering::populateQueuePatterns(const TileTypeConverter &types, Patterns &patterns) {
-  patterns.add<DeclareQueue, Acquire, Wait, Release, RolesToBranches>(types, patterns.getContext());
+  patterns.add<DeclareQueue, Acquire, Wait, Release, Skip, DeclareTurn, TurnWait, TurnPass, Program, RolesToBranches>(types, patterns.getContext());
 }

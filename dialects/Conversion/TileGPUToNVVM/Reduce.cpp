@@ -147,7 +147,8 @@ private:
     for (Value value : partials.front())
       placements.push_back(SharedPlacement::dense(extents, stagingOrder(partialsTogether), bytesOf(value.getType())));
     auto walk = [&](size_t operand, const Layout &layout) {
-      Value base = sharedMemory(rewriter, loc, sharedOffset(op) + scratch.offsets[operand]);
+      Value base = offsetPointer(rewriter, loc, programMemory(rewriter, loc, op),
+                                 constantI32(rewriter, loc, scratch.offsets[operand]));
       return SharedWalk(rewriter, loc, placements[operand], base, layout, extents, thread);
     };
 

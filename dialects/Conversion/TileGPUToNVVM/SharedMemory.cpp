@@ -268,15 +268,30 @@ void lowering::guarded(OpBuilder &builder, Location loc, Value condition, llvm::
   body();
 }
 
+namespace {
+void namedBarrier(OpBuilder &builder, Location loc, Value id, int64_t warps) {
+  inlineAsm(builder, loc, llvm::formatv("barrier.sync.aligned $0, {0};", warps * tilegpu::kLanes).str(), "r,~{memory}",
+            {id}, {}, /*sideEffects=*/true);
+}
+} // namespace
+
 void lowering::programBarrier(OpBuilder &builder, Location loc) {
-  Roles roles = Roles::at(builder);
+  const Roles roles = Roles::at(builder);
   if (roles.producerWarps == 0) {
     NVVM::Barrier0Op::create(builder, loc);
     return;
   }
-  constexpr int64_t kProgramBarrier = 1; // 0 is the whole CTA's
-  inlineAsm(builder, loc, llvm::formatv("barrier.sync.aligned {0}, {1};", kProgramBarrier, roles.programWarps * tilegpu::kLanes).str(), "~{memory}",
-            {}, {}, /*sideEffects=*/true);
+  constexpr int64_t kFirst = 1; // 0 is the whole CTA's
+  Value id = constantI32(builder, loc, kFirst);
+  if (roles.programs > 1)
+    id = arith::AddIOp::create(builder, loc, programNumber(builder, loc), id);
+  namedBarrier(builder, loc, id, roles.programWarps);
+}
+
+void lowering::warpgroupBarrier(OpBuilder &builder, Location loc, Value warpgroup) {
+  const int64_t first = 1 + Roles::at(builder).programs; // behind the programs'
+  namedBarrier(builder, loc, arith::AddIOp::create(builder, loc, warpgroup, constantI32(builder, loc, first)),
+               /*warps=*/4);
 }
 
 //===----------------------------------------------------------------------===//
@@ -291,7 +306,7 @@ struct LocalAlloc : OpConversionPattern<tilegpu::LocalAllocOp> {
     Location loc = op.getLoc();
     tilegpu::SmemType type = op.getType();
     Layout layout = Layout::of(op.getSource().getType());
-    Value base = sharedMemory(rewriter, loc, sharedOffset(op));
+    Value base = programMemory(rewriter, loc, op);
     ThreadId thread = threadId(rewriter, loc);
     SharedWalk walk(rewriter, loc, SharedPlacement::of(type), base, layout, type.getShape(), thread);
     guarded(rewriter, loc, isOwner(rewriter, loc, layout, thread), [&] { walk.store(adaptor.getSource()); });

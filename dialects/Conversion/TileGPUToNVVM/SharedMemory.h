@@ -102,8 +102,10 @@ llvm::SmallVector<mlir::Value> loadShared(mlir::OpBuilder &builder, mlir::Locati
 /// Runs `body` where `condition` holds; null stands for true.
 void guarded(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value condition, llvm::function_ref<void()> body);
 
-/// All warps that run the tile program meet here.
+/// All warps that run the same tile program meet here.
 void programBarrier(mlir::OpBuilder &builder, mlir::Location loc);
+/// The warps of warpgroup `warpgroup` of the CTA, i32, meet here.
+void warpgroupBarrier(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value warpgroup);
 
 } // namespace tilec::lowering
 

@@ -21,9 +21,7 @@ using namespace tilec::lowering;
 using tilegpu::Layout;
 
 namespace {
-constexpr int64_t kWarpgroupWarps = 4, kWarpgroupThreads = kWarpgroupWarps * tilegpu::kLanes;
-/// Named barriers: 0 is the CTA's, 1 the program's, and from here on each warpgroup's.
-constexpr int64_t kFirstWarpgroupBarrier = 2;
+constexpr int64_t kWarpgroupWarps = 4;
 
 class BlockStore {
 public:
@@ -33,8 +31,7 @@ public:
     Value number = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
     Value shifted = arith::ShRUIOp::create(builder, loc, number, constantI32(builder, loc, 7));
     warpgroup = uniform(builder, loc, shifted);
-    Value place = arith::AndIOp::create(builder, loc, number, constantI32(builder, loc, kWarpgroupThreads - 1));
-    speaks = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, place, constantI32(builder, loc, 0));
+    speaks = speaksForWarpgroup(builder, loc);
     buffers = offsetPointer(
         builder, loc, sharedMemory(builder, loc, sharedOffset(op)),
         arith::MulIOp::create(builder, loc, warpgroup, constantI32(builder, loc, staging.warpgroupBytes)));
@@ -43,10 +40,9 @@ public:
 
   void run(ValueRange registers, Value map, ValueRange start) {
     const int64_t columns = type.getDimSize(1), rowsOfProgram = layout.numWarps() * 16;
-    // Rows of this warpgroup among those of the program's.
-    Value own = warpgroup;
-    if (layout.numWarps() == kWarpgroupWarps)
-      own = constantI32(builder, loc, 0);
+    // Rows of this warpgroup among those of its program's.
+    Value own = arith::AndIOp::create(builder, loc, warpgroup,
+                                      constantI32(builder, loc, layout.numWarps() / kWarpgroupWarps - 1));
     Value row = arith::AddIOp::create(
         builder, loc, start[1],
         arith::MulIOp::create(builder, loc, own, constantI32(builder, loc, tilegpu::kStoreRows)));
@@ -60,11 +56,11 @@ public:
         const bool mayBeMine = number == 0 && blocks % tilegpu::kStoreBuffers != 0;
         const int64_t pending = mayBeMine ? 0 : tilegpu::kStoreBuffers - 1;
         onSpeaker(llvm::formatv("cp.async.bulk.wait_group.read {0};", pending).str(), "", {});
-        barrier();
+        warpgroupBarrier(builder, loc, warpgroup);
         write(buffer, registers.slice(number * blockRegisters, blockRegisters));
         NVVM::FenceProxyOp::create(builder, loc, NVVM::ProxyKind::async_shared,
                                    NVVM::SharedSpaceAttr::get(builder.getContext(), NVVM::SharedSpace::shared_cta));
-        barrier();
+        warpgroupBarrier(builder, loc, warpgroup);
         send(buffer, map,
              {add(start[0], column), add(row, m * rowsOfProgram)});
       }
@@ -74,12 +70,6 @@ private:
   Value add(Value value, int64_t constant) {
     return constant == 0 ? value
                          : Value(arith::AddIOp::create(builder, loc, value, constantI32(builder, loc, constant)));
-  }
-
-  void barrier() {
-    Value id = arith::AddIOp::create(builder, loc, warpgroup, constantI32(builder, loc, kFirstWarpgroupBarrier));
-    inlineAsm(builder, loc, llvm::formatv("barrier.sync.aligned $0, {0};", kWarpgroupThreads).str(), "r,~{memory}",
-              {id}, {}, /*sideEffects=*/true);
   }
 
   /// One instruction of the thread that speaks for the warpgroup.

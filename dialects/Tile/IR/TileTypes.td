@@ -34,7 +34,9 @@ def Tile_ViewType : Tile_Type<"View", "view"> {
 
     - `divisible[d]`: a power of two that divides dimension `d`;
     - `stride_align[d]`: a power of two that divides the stride of `d`, in bytes;
-    - `align`: a power of two that divides the address, in bytes;
+    - `align`: a power of two that divides the address, in bytes; 16 or more only of an
+      array that has elements and that a tensor map could describe if its strides are
+      aligned too;
     - `index`: 32 when every byte offset inside the view fits in 31 bits, else 64;
     - the access: `read`, `exclusive`, `atomic` or `unchecked`.
 

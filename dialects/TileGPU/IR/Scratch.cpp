@@ -6,10 +6,6 @@
 using namespace mlir;
 using namespace tilec::tilegpu;
 
-namespace {
-constexpr int64_t kScratchAlignment = 16;
-} // namespace
-
 int64_t tilec::tilegpu::elementBytes(Type elementType) {
   return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
 }
@@ -63,4 +59,10 @@ int64_t tilec::tilegpu::scratchBytes(Operation *op) {
   if (isa<ConvertLayoutOp>(op))
     return conversionPlan(op).trip.bytes;
   return 0;
+}
+
+int64_t tilec::tilegpu::programBytes(Operation *op) {
+  if (auto alloc = dyn_cast<LocalAllocOp>(op))
+    return llvm::alignTo(alloc.getType().getBytes(), kTileAlignment);
+  return llvm::alignTo(scratchBytes(op), kScratchAlignment);
 }

@@ -42,6 +42,13 @@ StoreStaging storeStaging(mlir::RankedTensorType tile);
 /// waits for all warps, and reads them. 0 for most ops.
 int64_t scratchBytes(mlir::Operation *op);
 
+/// The hardware's swizzle takes its eight rows of up to 128 bytes from the address.
+inline constexpr int64_t kTileAlignment = 1024, kScratchAlignment = 16;
+
+/// Bytes that each program of a CTA has for a `tilegpu.local_alloc` or the scratch of another op, aligned for the next
+/// program's.
+int64_t programBytes(mlir::Operation *op);
+
 /// Width of an element in shared memory: i1 takes a byte.
 int64_t elementBytes(mlir::Type elementType);
 

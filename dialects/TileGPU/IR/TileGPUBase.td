@@ -21,12 +21,14 @@ def TileGPU_Dialect : Dialect {
   let extraClassDeclaration = [{
     void registerTypes();
     void registerAttributes();
-    /// Kernel attribute: warps that run the tile program, an i64.
+    /// Kernel attribute: warps that run a tile program, an i64.
     static constexpr ::llvm::StringLiteral kNumWarps = "tilegpu.num_warps";
     /// Kernel attribute: CTAs that a multiprocessor should hold at once, an i64.
     static constexpr ::llvm::StringLiteral kResidentCtas = "tilegpu.resident_ctas";
     /// Kernel attribute: warps beside those, of which one fetches tiles, an i64.
     static constexpr ::llvm::StringLiteral kProducerWarps = "tilegpu.producer_warps";
+    /// Kernel attribute: tile programs that a CTA runs at a time, each on warps of its own, an i64; 1 if absent.
+    static constexpr ::llvm::StringLiteral kPrograms = "tilegpu.programs";
     /// Kernel attribute: a CTA walks over tiles until none is left.
     static constexpr ::llvm::StringLiteral kPersistent = "tilegpu.persistent";
     /// Kernel attribute: dynamic shared memory of a CTA in bytes, an i64.

@@ -40,6 +40,11 @@ def TileGPU_QueueType : TypeDef<TileGPU_Dialect, "Queue"> {
   let assemblyFormat = "`<` $stages `>`";
 }
 
+def TileGPU_TurnType : TypeDef<TileGPU_Dialect, "Turn"> {
+  let mnemonic = "turn";
+  let summary = "Whose turn it is among the programs of a CTA";
+}
+
 def TileGPU_TensorMapType : TypeDef<TileGPU_Dialect, "TensorMap"> {
   let mnemonic = "tensor_map";
   let summary = "A descriptor by which the copy engine finds boxes of an array; a kernel parameter";
@@ -192,8 +197,9 @@ def TileGPU_CopyWaitOp : TileGPU_Op<"copy_wait"> {
 def TileGPU_RolesOp : TileGPU_Op<"roles", [NoTerminator, SingleBlock, NoRegionArguments, RecursiveMemoryEffects]> {
   let summary = "Warps with work of their own: one fetches tiles, the others compute";
   let description = [{
-    One thread runs `producer`; the first `tilegpu.num_warps` warps run `consumer`.
-    They meet in queues only, and the kernel ends when both have ended.
+    One thread runs `producer`; the first `tilegpu.num_warps` warps run `consumer`, and
+    as many more for each further program of the CTA (`tilegpu.programs`). Roles meet in
+    queues only, programs in turns, and the kernel ends when all have ended.
 
     ```mlir
     tilegpu.roles producer {
@@ -248,6 +254,42 @@ def TileGPU_QueueReleaseOp : TileGPU_Op<"queue_release", [
   let summary = "Free the oldest stage that this consumer has waited for and not freed, if `when` holds";
   let arguments = (ins TileGPU_QueueType:$queue, Optional<I1>:$when);
   let assemblyFormat = "$queue (`when` $when^)? attr-dict `:` type($queue)";
+}
+
+def TileGPU_QueueSkipOp : TileGPU_Op<"queue_skip"> {
+  let summary = "Pass by the consumer's next `count` stages, which belong to other programs";
+  let arguments = (ins TileGPU_QueueType:$queue, I32:$count);
+  let assemblyFormat = "$queue `by` $count attr-dict `:` type($queue)";
+}
+
+def TileGPU_ProgramOp : TileGPU_Op<"program", [Pure]> {
+  let summary = "Number of this program in its CTA";
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def TileGPU_TurnOp : TileGPU_Op<"turn", [MemoryEffects<[MemAlloc<SharedMemory>]>]> {
+  let summary = "Program 0's turn";
+  let results = (outs TileGPU_TurnType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let extraClassDeclaration = [{
+    /// Shared memory that the barriers of `programs` programs take.
+    static int64_t barrierBytes(int64_t programs) { return 8 * programs; }
+  }];
+}
+
+def TileGPU_TurnWaitOp : TileGPU_Op<"turn_wait", [
+    MemoryEffects<[MemRead<SharedMemory>, MemWrite<SharedMemory>]>]> {
+  let summary = "Wait until it is this program's turn";
+  let arguments = (ins TileGPU_TurnType:$turn);
+  let assemblyFormat = "$turn attr-dict `:` type($turn)";
+}
+
+def TileGPU_TurnPassOp : TileGPU_Op<"turn_pass", [
+    MemoryEffects<[MemRead<SharedMemory>, MemWrite<SharedMemory>]>]> {
+  let summary = "Give the turn to the next program";
+  let arguments = (ins TileGPU_TurnType:$turn);
+  let assemblyFormat = "$turn attr-dict `:` type($turn)";
 }
 
 def TileGPU_TensorMapOp : TileGPU_Op<"tensor_map", [Pure]> {

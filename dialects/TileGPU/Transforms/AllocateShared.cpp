@@ -17,8 +17,6 @@ using namespace tilec;
 using namespace tilec::tilegpu;
 
 namespace {
-/// The hardware's swizzle takes its eight rows of up to 128 bytes from the address.
-constexpr int64_t kTileAlignment = 1024, kScratchAlignment = 16;
 /// Blocks that should have room on a multiprocessor at a time.
 constexpr int64_t kComfort = 2;
 constexpr int64_t kWarpgroup = 4;
@@ -108,10 +106,12 @@ private:
     ring.setType(SmemType::get(type.getContext(), shape, type.getElementType(), type.getLayout()));
   }
 
-  int64_t warps() {
-    auto attr = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps);
-    return attr ? attr.getInt() : 0;
+  int64_t kernelAttr(StringRef name, int64_t absent) {
+    auto attr = kernel->getAttrOfType<IntegerAttr>(name);
+    return attr ? attr.getInt() : absent;
   }
+  int64_t warps() { return kernelAttr(TileGPUDialect::kNumWarps, 0); }
+  int64_t programs() { return kernelAttr(TileGPUDialect::kPrograms, 1); }
 
   LogicalResult collect() {
     buffers.clear();
@@ -120,18 +120,22 @@ private:
         Interval live = order.span(op);
         if (failed(extend(op->getResult(0), op, live)))
           return WalkResult::interrupt();
-        buffers.push_back({op, live, cast<SmemType>(op->getResult(0).getType()).getBytes(), kTileAlignment});
+        const int64_t bytes = isa<LocalAllocOp>(op) ? programs() * programBytes(op)
+                                                    : cast<SmemType>(op->getResult(0).getType()).getBytes();
+        buffers.push_back({op, live, bytes, kTileAlignment});
       } else if (auto queue = dyn_cast<QueueOp>(op)) {
         // Barriers are for good: a role may still look at one that another has left.
         buffers.push_back(
             {op, order.span(kernel), QueueOp::barrierBytes(queue.getType().getStages()), kScratchAlignment});
+      } else if (isa<TurnOp>(op)) {
+        buffers.push_back({op, order.span(kernel), TurnOp::barrierBytes(programs()), kScratchAlignment});
       } else if (auto store = dyn_cast<TmaStoreOp>(op)) {
         // The copy engine reads the buffers while the program goes on.
-        const int64_t warpgroups = warps() / kWarpgroup;
+        const int64_t warpgroups = programs() * warps() / kWarpgroup;
         buffers.push_back({op, order.span(kernel),
                            warpgroups * storeStaging(store.getValue().getType()).warpgroupBytes, kTileAlignment});
-      } else if (int64_t bytes = scratchBytes(op)) {
-        buffers.push_back({op, order.span(op), bytes, kScratchAlignment});
+      } else if (int64_t bytes = programBytes(op)) {
+        buffers.push_back({op, order.span(op), programs() * bytes, kScratchAlignment});
       }
       return WalkResult::advance();
     });

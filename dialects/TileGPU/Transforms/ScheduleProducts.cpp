@@ -8,7 +8,7 @@
 // it, so that nobody has to zero it.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/TileGPU/IR/TileGPUDialect.h"
+#include "dialects/TileGPU/IR/TmaAccess.h"
 #include "dialects/TileGPU/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -70,6 +70,17 @@ SmallVector<Chain> findChains(scf::ForOp loop) {
   return found == products ? chains : SmallVector<Chain>();
 }
 
+/// True when the loop is known to have a turn: it walks the tiles of an array that a tensor map describes, which has
+/// elements.
+bool alwaysRuns(scf::ForOp loop) {
+  auto count = loop.getUpperBound().getDefiningOp<tile::NumTilesOp>();
+  if (!count || !matchPattern(loop.getLowerBound(), m_Zero()))
+    return false;
+  Type type = count.getView().getType();
+  auto partition = dyn_cast<tile::PartitionType>(type);
+  return (partition ? partition.getView() : cast<tile::ViewType>(type)).getAlign() >= kTmaAlignment;
+}
+
 class LoopSchedule {
 public:
   LoopSchedule(scf::ForOp loop, SmallVector<Chain> chains)
@@ -90,7 +101,7 @@ public:
       rewriter.moveOpAfter(release, products.back());
       release.getWhenMutable().assign(later);
     }
-    guardAndFinish(releases);
+    finish(releases);
   }
 
 private:
@@ -104,9 +115,18 @@ private:
     chain.products.front().getAccumulateMutable().assign(later);
   }
 
-  /// A loop without turns gives what it was given, which is no longer what it starts from; and there is nothing to
-  /// wait for.
-  void guardAndFinish(ArrayRef<QueueReleaseOp> releases) {
+  /// Behind the loop the last products complete and their stages become free. A loop without turns gives what it was
+  /// given, which is no longer what it starts from, and has nothing to free.
+  void finish(ArrayRef<QueueReleaseOp> releases) {
+    auto pass = dyn_cast_or_null<TurnPassOp>(loop->getNextNode()); // another program need not wait for the last ones
+    if (alwaysRuns(loop)) {
+      rewriter.setInsertionPointAfter(pass ? pass : loop.getOperation());
+      SmallVector<Value> results = waitAndFree(releases);
+      for (auto [result, waited] : llvm::zip_equal(loop.getResults(), results))
+        if (result != waited)
+          rewriter.replaceAllUsesExcept(result, waited, waited.getDefiningOp());
+      return;
+    }
     rewriter.setInsertionPoint(loop);
     Value runs = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt, loop.getLowerBound(),
                                        loop.getUpperBound());
@@ -114,7 +134,23 @@ private:
     rewriter.replaceAllUsesWith(loop.getResults(), guard.getResults());
     rewriter.moveOpBefore(loop, guard.thenBlock(), guard.thenBlock()->end());
     rewriter.setInsertionPointToEnd(guard.thenBlock());
-    SmallVector<Value> results(loop.getResults()), tiles, given(loop.getInitArgs());
+    if (pass)
+      rewriter.clone(*pass);
+    SmallVector<Value> results = waitAndFree(releases);
+    scf::YieldOp::create(rewriter, loc, results);
+    rewriter.setInsertionPointToEnd(guard.elseBlock());
+    if (pass)
+      rewriter.moveOpBefore(pass, guard.elseBlock(), guard.elseBlock()->end());
+    SmallVector<Value> given(loop.getInitArgs());
+    // Waiting hides the zeros from LLVM, which would push what follows into both branches.
+    for (auto [number, zero] : zeros)
+      given[number] = MmaWaitOp::create(rewriter, loc, zero).getResult(0);
+    scf::YieldOp::create(rewriter, loc, given);
+  }
+
+  /// The loop's results, complete.
+  SmallVector<Value> waitAndFree(ArrayRef<QueueReleaseOp> releases) {
+    SmallVector<Value> results(loop.getResults()), tiles;
     for (Chain &chain : chains)
       tiles.push_back(results[chain.number]);
     auto wait = MmaWaitOp::create(rewriter, loc, tiles);
@@ -122,11 +158,7 @@ private:
       results[chain.number] = tile;
     for (QueueReleaseOp release : releases)
       QueueReleaseOp::create(rewriter, loc, release.getQueue(), /*when=*/Value());
-    scf::YieldOp::create(rewriter, loc, results);
-    rewriter.setInsertionPointToEnd(guard.elseBlock());
-    for (auto [number, zero] : zeros)
-      given[number] = zero;
-    scf::YieldOp::create(rewriter, loc, given);
+    return results;
   }
 
   scf::ForOp loop;

@@ -7,6 +7,7 @@
 // the end of a loop and into the next tile of the output.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/TileGPU/IR/Layout.h"
 #include "dialects/TileGPU/IR/TmaAccess.h"
 #include "dialects/TileGPU/Transforms/Passes.h"
 #include "dialects/TileGPU/Transforms/WalkTiles.h"
@@ -27,6 +28,8 @@ namespace {
 /// More stages hide no more latency. Allocation takes away those that there is no memory for.
 constexpr int64_t kMaxStages = 12;
 constexpr int64_t kWarpgroup = 4;
+/// Programs that take turns: while one multiplies, the other stores.
+constexpr int64_t kPrograms = 2;
 
 /// A tile that the producer fetches for products.
 struct Fetch {
@@ -166,13 +169,58 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
+// Programs that take turns
+//===----------------------------------------------------------------------===//
+
+/// Accumulators that a thread may hold beside what else it needs.
+constexpr int64_t kMostAccumulators = 192;
+
+/// True when one warpgroup can hold every accumulator.
+bool fitsOneWarpgroup(tile::KernelOp kernel) {
+  int64_t registers = 0;
+  kernel.walk([&](MmaOp product) {
+    if (!isa_and_nonnull<MmaOp>(product.getAcc().getDefiningOp())) // else it is the same accumulator
+      registers += product.getAcc().getType().getNumElements();
+  });
+  return registers <= kMostAccumulators * kWarpgroup * kLanes;
+}
+
+/// The loops between a fetch and the walk over tiles, if each of them has as many turns for every tile.
+std::optional<SmallVector<scf::ForOp>> regularLoops(Fetch &fetch, scf::ForOp walk) {
+  SmallVector<scf::ForOp> loops;
+  for (Operation *parent = fetch.alloc->getParentOp(); parent != walk; parent = parent->getParentOp()) {
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    if (!loop || !llvm::all_of(ValueRange{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()},
+                               [&](Value bound) { return walk.isDefinedOutsideOfLoop(bound); }))
+      return std::nullopt;
+    loops.push_back(loop);
+  }
+  return loops;
+}
+
+/// How often a loop turns, an i32.
+Value turnsOf(OpBuilder &builder, scf::ForOp loop) {
+  Location loc = loop.getLoc();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(loop.getStep().getType(), value));
+  };
+  Value distance = arith::SubIOp::create(builder, loc, loop.getUpperBound(), loop.getLowerBound());
+  distance = arith::MaxSIOp::create(builder, loc, distance, constant(0));
+  Value last = arith::SubIOp::create(builder, loc, loop.getStep(), constant(1));
+  Value turns = arith::DivUIOp::create(builder, loc, arith::AddIOp::create(builder, loc, distance, last), loop.getStep());
+  return turns.getType().isIndex() ? Value(arith::IndexCastOp::create(builder, loc, builder.getI32Type(), turns))
+                                   : turns;
+}
+
+//===----------------------------------------------------------------------===//
 // One kernel
 //===----------------------------------------------------------------------===//
 
 class Specialization {
 public:
-  Specialization(tile::KernelOp kernel, SmallVector<Channel, 0> channels, int64_t stages)
-      : kernel(kernel), channels(std::move(channels)), stages(stages), builder(kernel.getContext()),
+  /// `walk` is the loop over tiles, if the programs of a CTA are to take turns at them.
+  Specialization(tile::KernelOp kernel, SmallVector<Channel, 0> channels, int64_t stages, scf::ForOp walk)
+      : kernel(kernel), channels(std::move(channels)), stages(stages), walk(walk), builder(kernel.getContext()),
         loc(kernel.getLoc()) {}
 
   void run() {
@@ -188,6 +236,8 @@ public:
     builder.setInsertionPointToStart(producer);
     for (Operation &op : *consumer)
       builder.clone(op, mapping);
+    if (walk)
+      takeTurns();
     for (Channel &channel : channels) {
       produce(channel, mapping);
       consume(channel);
@@ -246,6 +296,44 @@ private:
                                fetch.type().getLayout().getSwizzle());
   }
 
+  /// Program p takes every tile whose number is p modulo the number of programs, and passes by the stages of the
+  /// others. One issues products at a time, so that each finishes its tile early and stores it while another
+  /// multiplies; and a program never waits for a stage more than one round ahead, where a barrier's parity would mean
+  /// nothing.
+  void takeTurns() {
+    Block &entry = kernel.getBody().front();
+    builder.setInsertionPointToStart(&entry);
+    Value turn = TurnOp::create(builder, loc, TurnType::get(builder.getContext()));
+    builder.setInsertionPoint(walk);
+    Value program = ProgramOp::create(builder, loc, builder.getI32Type());
+    Value others = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(kPrograms - 1));
+    auto end = OpBuilder(walk.getBody()->getTerminator());
+    Operation *first = nullptr, *last = nullptr;
+    for (Channel &channel : channels) {
+      Value count = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
+      for (scf::ForOp loop : *regularLoops(channel.fetches.front(), walk))
+        count = arith::MulIOp::create(builder, loc, count, turnsOf(builder, loop));
+      QueueSkipOp::create(builder, loc, channel.queue, arith::MulIOp::create(builder, loc, count, program));
+      QueueSkipOp::create(end, loc, channel.queue, arith::MulIOp::create(builder, loc, count, others));
+      for (Fetch &fetch : channel.fetches)
+        for (Operation *user : fetch.alloc->getUsers()) {
+          Operation *reader = walk.getBody()->findAncestorOpInBlock(*user);
+          first = !first || reader->isBeforeInBlock(first) ? reader : first;
+          last = !last || last->isBeforeInBlock(reader) ? reader : last;
+        }
+    }
+    Value ahead = arith::MulIOp::create(builder, loc, walk.getStep(), program);
+    Value programs = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(kPrograms));
+    Value stride = arith::MulIOp::create(builder, loc, walk.getStep(), programs);
+    walk.setLowerBound(arith::AddIOp::create(builder, loc, walk.getLowerBound(), ahead));
+    walk.setStep(stride);
+    builder.setInsertionPoint(first);
+    TurnWaitOp::create(builder, loc, turn);
+    builder.setInsertionPointAfter(last);
+    TurnPassOp::create(builder, loc, turn);
+    kernel->setAttr(TileGPUDialect::kPrograms, builder.getI64IntegerAttr(kPrograms));
+  }
+
   void consume(Channel &channel) {
     Operation *first = nullptr;
     for (Fetch &fetch : channel.fetches)
@@ -273,6 +361,7 @@ private:
   tile::KernelOp kernel;
   SmallVector<Channel, 0> channels;
   int64_t stages;
+  scf::ForOp walk;
   OpBuilder builder;
   Location loc;
 };
@@ -296,9 +385,16 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
     TargetAttr target = TargetAttr::of(kernel);
     if (!target || !target.has("tma") || findFetches(kernel).empty())
       return;
-    walkTiles(kernel);
+    scf::ForOp walk = walkTiles(kernel);
     SmallVector<Channel, 0> channels = joinFetches(findFetches(kernel));
-    Specialization(kernel, std::move(channels), numStages > 0 ? numStages.getValue() : kMaxStages).run();
+    const bool turns = walk && fitsOneWarpgroup(kernel) && llvm::all_of(channels, [&](Channel &channel) {
+      return regularLoops(channel.fetches.front(), walk).has_value();
+    });
+    if (turns)
+      kernel->setAttr(TileGPUDialect::kNumWarps, Builder(&getContext()).getI64IntegerAttr(kWarpgroup));
+    Specialization(kernel, std::move(channels), numStages > 0 ? numStages.getValue() : kMaxStages,
+                   turns ? walk : scf::ForOp())
+        .run();
   }
 
   Option<int64_t> numStages{*this, "num-stages", llvm::cl::desc("stages of a queue; 0: as many as there is memory for"),

@@ -4,8 +4,8 @@
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 using namespace mlir;
 using namespace tilec;
@@ -66,11 +66,11 @@ SmallVector<Value> coordinates(TileNumbers &numbers, Value number, ArrayRef<Valu
 }
 } // namespace
 
-void tilec::tilegpu::walkTiles(tile::KernelOp kernel) {
+scf::ForOp tilec::tilegpu::walkTiles(tile::KernelOp kernel) {
   auto partition =
       llvm::find_if(kernel.getArguments(), [](Value argument) { return isa<tile::PartitionType>(argument.getType()); });
   if (partition == kernel.getArguments().end())
-    return;
+    return {};
   Block &body = kernel.getBody().front();
   SmallVector<Operation *> program = llvm::map_to_vector(body.without_terminator(), [](Operation &op) { return &op; });
   Location loc = kernel.getLoc();
@@ -101,4 +101,6 @@ void tilec::tilegpu::walkTiles(tile::KernelOp kernel) {
     }
   });
   kernel->setAttr(tilegpu::TileGPUDialect::kPersistent, builder.getUnitAttr());
+  moveLoopInvariantCode(loop);
+  return loop;
 }
