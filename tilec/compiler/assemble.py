@@ -3,6 +3,10 @@
 nvJitLink comes with ``pip install`` and needs no process of its own, which makes it two to three
 times faster than ptxas. The driver's own assembler is the last resort: it is as old as the driver,
 and its code is not in our disk cache.
+
+nvJitLink assembles relocatable code, in which a thread keeps the registers that it starts with: a
+kernel that moves registers from one warp to another (setmaxnreg) and needs them spills there, and
+nowhere else. Such kernels go to ptxas first, then to the driver.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -37,6 +41,10 @@ PTXAS_DENIED = MappingProxyType(
     }
 )
 """Releases of ptxas that are used only when chosen by name (``TILEC_ASSEMBLER=ptxas``)."""
+
+SAME_AS_NVJITLINK = frozenset({"13.0.88"})
+"""Denied releases whose code generator nvJitLink of the same release has too: where nvJitLink's
+relocatable code is worse, they are no worse a choice than it is."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,14 @@ class Refused(Exception):
         self.log = log
 
 
-def assemble(ptx: str, target: Target, symbol: str, choice: str | None = None) -> Assembled:
+def assemble(
+    ptx: str,
+    target: Target,
+    symbol: str,
+    choice: str | None = None,
+    *,
+    whole_program: bool = False,
+) -> Assembled:
     """Assemble one module.
 
     Args:
@@ -77,13 +92,14 @@ def assemble(ptx: str, target: Target, symbol: str, choice: str | None = None) -
         target: whose machine code to make.
         symbol: the kernel whose resources are wanted.
         choice: ``"auto"``, ``"nvjitlink"``, ``"ptxas"`` or ``"driver"``; the setting by default.
+        whole_program: the kernel suffers from being assembled as relocatable code.
 
     Raises:
         CompileError: the assembler refused the text, or there is no assembler.
     """
     choice = choice or settings.current().assembler
     reasons: list[str] = []
-    for name, run in _candidates(choice):
+    for name, run in _candidates(choice, whole_program):
         try:
             cubin, assembler, log = run(ptx, target)
         except Unavailable as missing:
@@ -101,15 +117,17 @@ def assemble(ptx: str, target: Target, symbol: str, choice: str | None = None) -
 _Run = Callable[[str, Target], tuple[bytes, str, str]]
 
 
-def _candidates(choice: str) -> Iterator[tuple[str, _Run]]:
-    if choice in ("auto", "nvjitlink"):
-        yield "nvJitLink", _nvjitlink
-    if choice == "ptxas":
-        yield "ptxas", _ptxas
-    if choice == "auto":
-        yield "ptxas", _trusted_ptxas
-    if choice in ("auto", "driver"):
-        yield "driver", _driver
+def _candidates(choice: str, whole_program: bool) -> list[tuple[str, _Run]]:
+    by_name: dict[str, tuple[str, _Run]] = {
+        "nvjitlink": ("nvJitLink", _nvjitlink),
+        "ptxas": ("ptxas", _ptxas),
+        "driver": ("driver", _driver),
+    }
+    if choice != "auto":
+        return [by_name[choice]]
+    if whole_program:
+        return [("ptxas", _equal_ptxas), by_name["driver"], by_name["nvjitlink"]]
+    return [by_name["nvjitlink"], ("ptxas", _trusted_ptxas), by_name["driver"]]
 
 
 def _nvjitlink(ptx: str, target: Target) -> tuple[bytes, str, str]:
@@ -152,6 +170,11 @@ def _trusted_ptxas(ptx: str, target: Target) -> tuple[bytes, str, str]:
     if version in PTXAS_DENIED:
         raise Unavailable(f"release {version} is passed over: {PTXAS_DENIED[version]}")
     return _ptxas(ptx, target)
+
+
+def _equal_ptxas(ptx: str, target: Target) -> tuple[bytes, str, str]:
+    _, version = find_ptxas()
+    return (_ptxas if version in SAME_AS_NVJITLINK else _trusted_ptxas)(ptx, target)
 
 
 def _ptxas(ptx: str, target: Target) -> tuple[bytes, str, str]:

@@ -123,7 +123,9 @@ def compile_module(
     lowered = _lower(bytecode, target, options)
     plan = cast("dict[str, Any]", lowered["plan"])
     start = time.perf_counter()
-    assembled = assemble(lowered["ptx"], target, str(plan["symbol"]))
+    assembled = assemble(
+        lowered["ptx"], target, str(plan["symbol"]), whole_program=bool(plan.get("whole_program"))
+    )
     assemble_ms = 1e3 * (time.perf_counter() - start)
     compiled = Compiled(
         ptx=lowered["ptx"],

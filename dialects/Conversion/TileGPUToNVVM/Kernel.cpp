@@ -64,7 +64,7 @@ json::Object launchPlan(tile::KernelOp kernel, ArrayRef<tilegpu::TensorMapOp> ma
     if (partition && grid.getString("rule") == "explicit")
       grid = json::Object{{"rule", "tiles"}, {"arg", number}, {"tile", json::Array(partition.getTileShape())}};
   }
-  if (kernel->hasAttr(tilegpu::TileGPUDialect::kPersistent))
+  if (kernel->hasAttr(tile::TileDialect::kWalksTiles))
     grid["persistent"] = true;
   for (tilegpu::TensorMapOp map : maps)
     params.push_back(tensorMapParameter(map));
@@ -74,6 +74,7 @@ json::Object launchPlan(tile::KernelOp kernel, ArrayRef<tilegpu::TensorMapOp> ma
                       {"num_warps", roles.programWarps},
                       {"threads", roles.threads()},
                       {"shared_bytes", sharedBytes},
+                      {"whole_program", kernel->hasAttr(tilegpu::TileGPUDialect::kMovesRegisters)},
                       {"params", std::move(params)},
                       {"grid", std::move(grid)}};
 }
@@ -112,21 +113,20 @@ struct Kernel : OpConversionPattern<tile::KernelOp> {
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), rewriter.getUnitAttr());
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       rewriter.getDenseI32ArrayAttr({static_cast<int32_t>(roles.threads())}));
-    if (roles.producerWarps != 0) // or the assembler takes no notice of setmaxnreg
+    if (roles.producerWarps != 0) // without it, the assembler takes no notice of setmaxnreg
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), rewriter.getI32IntegerAttr(1));
     else if (int64_t ctas = kernelAttr(op, tilegpu::TileGPUDialect::kResidentCtas))
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), rewriter.getI32IntegerAttr(ctas));
     for (StringRef name : {tilegpu::TileGPUDialect::kNumWarps, tilegpu::TileGPUDialect::kProducerWarps,
-                           tilegpu::TileGPUDialect::kPrograms})
+                           tilegpu::TileGPUDialect::kPrograms, tilegpu::TileGPUDialect::kMovesRegisters})
       if (Attribute value = op->getAttr(name)) // for what is converted later
         function->setAttr(name, value);
     annotatePointers(op, signature, function);
     annotateTensorMaps(firstMap, function);
 
-    module->setAttr(
-        "tilec.plan",
-        rewriter.getStringAttr(
-            llvm::formatv("{0}", json::Value(launchPlan(op, maps, sharedBytes, target.getName()))).str()));
+    module->setAttr("tilec.plan",
+                    rewriter.getStringAttr(
+                        llvm::formatv("{0}", json::Value(launchPlan(op, maps, sharedBytes, target.getName()))).str()));
     if (sharedBytes > 0)
       declareSharedMemory(module, rewriter);
 

@@ -240,8 +240,7 @@ Value lowering::programMemory(OpBuilder &builder, Location loc, Operation *op) {
   if (Roles::at(builder).programs == 1)
     return base;
   Value distance = constantI32(builder, loc, tilegpu::programBytes(op));
-  return offsetPointer(builder, loc, base,
-                       arith::MulIOp::create(builder, loc, programNumber(builder, loc), distance));
+  return offsetPointer(builder, loc, base, arith::MulIOp::create(builder, loc, programNumber(builder, loc), distance));
 }
 
 int64_t lowering::sharedOffset(Operation *op) {

@@ -131,10 +131,10 @@ struct Store : OpConversionPattern<tile::StoreOp> {
     if (auto partition = dyn_cast<tile::PartitionType>(op.getDest().getType())) {
       type = partition.getView();
       if (op.getIndices().empty())
-        llvm::append_range(
-            indices, tile::IndexOp::create(rewriter, loc, SmallVector<Type>(type.getRank(), rewriter.getIndexType()),
-                                           op.getDest())
-                         .getResults());
+        llvm::append_range(indices, tile::IndexOp::create(rewriter, loc,
+                                                          SmallVector<Type>(type.getRank(), rewriter.getIndexType()),
+                                                          op.getDest())
+                                        .getResults());
       else
         llvm::append_range(indices, firsts(adaptor.getIndices()));
       // A program's own tile starts inside; it ends inside when its extent divides the array's.

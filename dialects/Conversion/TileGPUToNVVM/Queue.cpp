@@ -116,7 +116,6 @@ private:
 
   Value free(Value stage) { return barrier(stage, stages); }
 
-
   Value read(Value slot) { return LLVM::LoadOp::create(builder, loc, builder.getI32Type(), slot); }
   void write(Value slot, Value value) { LLVM::StoreOp::create(builder, loc, value, slot); }
 
@@ -124,9 +123,9 @@ private:
     Value base = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), barriers);
     Value offset = arith::MulIOp::create(builder, loc, stage, constantI32(builder, loc, kBarrierBytes));
     Value address = arith::AddIOp::create(builder, loc, base, offset);
-    return first == 0 ? address
-                      : Value(arith::AddIOp::create(builder, loc, address,
-                                                    constantI32(builder, loc, first * kBarrierBytes)));
+    return first == 0
+               ? address
+               : Value(arith::AddIOp::create(builder, loc, address, constantI32(builder, loc, first * kBarrierBytes)));
   }
 
   /// The stage behind `stage`, and whether that is the first one again.
@@ -252,8 +251,8 @@ struct TurnWait : OpConversionPattern<tilegpu::TurnWaitOp> {
     Value slot = adaptor.getTurn()[1], parity = LLVM::LoadOp::create(rewriter, loc, rewriter.getI32Type(), slot);
     Value own = turnBarrier(rewriter, loc, adaptor.getTurn()[0], programNumber(rewriter, loc));
     waitAtBarrier(rewriter, loc, own, parity);
-    LLVM::StoreOp::create(rewriter, loc,
-                          arith::XOrIOp::create(rewriter, loc, parity, constantI32(rewriter, loc, 1)), slot);
+    LLVM::StoreOp::create(rewriter, loc, arith::XOrIOp::create(rewriter, loc, parity, constantI32(rewriter, loc, 1)),
+                          slot);
     rewriter.eraseOp(op);
     return success();
   }
@@ -290,42 +289,41 @@ struct Program : OpConversionPattern<tilegpu::ProgramOp> {
 // Roles
 //===----------------------------------------------------------------------===//
 
-/// Registers for each thread of the consumers when the producer keeps few: the rest of the multiprocessor's, for one
-/// CTA. None when all threads may have the most there are anyway.
-std::optional<int64_t> consumerRegisters(const lowering::Roles &roles, int64_t registers) {
-  constexpr int64_t kMostOfThread = 255;
-  if (registers / roles.threads() >= kMostOfThread)
-    return std::nullopt;
+/// Registers for each thread of the programs when the producer keeps few: the rest of what one CTA can have.
+int64_t programRegisters(const lowering::Roles &roles, int64_t registers) {
   int64_t left = registers - roles.producerWarps * tilegpu::kLanes * kProducerRegisters;
   return std::min(left / (roles.computingWarps() * tilegpu::kLanes) / kRegisterUnit * kRegisterUnit, kMostRegisters);
 }
 
 struct RolesToBranches : OpConversionPattern<tilegpu::RolesOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(tilegpu::RolesOp op, OneToNOpAdaptor,
-                                ConversionPatternRewriter &rewriter) const final {
+  LogicalResult matchAndRewrite(tilegpu::RolesOp op, OneToNOpAdaptor, ConversionPatternRewriter &rewriter) const final {
     Location loc = op.getLoc();
     Type i32 = rewriter.getI32Type();
     lowering::Roles roles = lowering::Roles::at(rewriter);
     const int64_t programThreads = roles.computingWarps() * tilegpu::kLanes;
-    auto registers = consumerRegisters(roles, tilegpu::TargetAttr::of(op).limit("registers_per_sm"));
+    auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
+    const bool movesRegisters = function && function->hasAttr(tilegpu::TileGPUDialect::kMovesRegisters);
     // The barriers must be there before anybody waits at one.
     inlineAsm(rewriter, loc, "fence.mbarrier_init.release.cluster;", "~{memory}", {}, {}, /*sideEffects=*/true);
     NVVM::Barrier0Op::create(rewriter, loc);
     Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, i32);
-    Value warpgroup = uniform(rewriter, loc, arith::ShRUIOp::create(rewriter, loc, thread, constantI32(rewriter, loc, 7)));
+    Value warpgroup =
+        uniform(rewriter, loc, arith::ShRUIOp::create(rewriter, loc, thread, constantI32(rewriter, loc, 7)));
     Value fetches = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::uge, warpgroup,
                                           constantI32(rewriter, loc, roles.computingWarps() / kWarpgroup));
     auto roleBranch = scf::IfOp::create(rewriter, loc, fetches, /*withElseRegion=*/true);
     rewriter.setInsertionPointToStart(roleBranch.thenBlock());
-    if (registers)
+    if (movesRegisters)
       NVVM::SetMaxRegisterOp::create(rewriter, loc, kProducerRegisters, NVVM::SetMaxRegisterAction::decrease);
     Value isFirst = isThread(rewriter, loc, thread, programThreads);
     auto one = scf::IfOp::create(rewriter, loc, isFirst, /*withElseRegion=*/false);
     rewriter.inlineBlockBefore(&op.getProducer().front(), one.thenBlock()->getTerminator());
     rewriter.setInsertionPointToStart(roleBranch.elseBlock());
-    if (registers)
-      NVVM::SetMaxRegisterOp::create(rewriter, loc, *registers, NVVM::SetMaxRegisterAction::increase);
+    if (movesRegisters)
+      NVVM::SetMaxRegisterOp::create(rewriter, loc,
+                                     programRegisters(roles, tilegpu::TargetAttr::of(op).limit("registers_per_sm")),
+                                     NVVM::SetMaxRegisterAction::increase);
     rewriter.inlineBlockBefore(&op.getConsumer().front(), roleBranch.elseBlock()->getTerminator());
     rewriter.eraseOp(op);
     return success();
@@ -333,7 +331,8 @@ struct RolesToBranches : OpConversionPattern<tilegpu::RolesOp> {
 };
 } // namespace
 
-Value lowering::filledBarrier(OpBuilder &builder, Location loc, tilegpu::QueueType type, ValueRange queue, Value stage) {
+Value lowering::filledBarrier(OpBuilder &builder, Location loc, tilegpu::QueueType type, ValueRange queue,
+                              Value stage) {
   return Queue(builder, loc, type, queue).filled(stage);
 }
 
@@ -350,5 +349,6 @@ Value lowering::uniform(OpBuilder &builder, Location loc, Value value) {
 }
 
 void tilec::lowering::populateQueuePatterns(const TileTypeConverter &types, Patterns &patterns) {
-  patterns.add<DeclareQueue, Acquire, Wait, Release, Skip, DeclareTurn, TurnWait, TurnPass, Program, RolesToBranches>(types, patterns.getContext());
+  patterns.add<DeclareQueue, Acquire, Wait, Release, Skip, DeclareTurn, TurnWait, TurnPass, Program, RolesToBranches>(
+      types, patterns.getContext());
 }

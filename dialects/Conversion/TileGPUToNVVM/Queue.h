@@ -7,8 +7,8 @@
 namespace tilec::lowering {
 
 /// Address of the barrier at which the bytes of a stage arrive, i32. `queue` are the converted values.
-mlir::Value filledBarrier(mlir::OpBuilder &builder, mlir::Location loc, tilegpu::QueueType type,
-                          mlir::ValueRange queue, mlir::Value stage);
+mlir::Value filledBarrier(mlir::OpBuilder &builder, mlir::Location loc, tilegpu::QueueType type, mlir::ValueRange queue,
+                          mlir::Value stage);
 
 } // namespace tilec::lowering
 

@@ -99,8 +99,8 @@ SharedAddresses::SharedAddresses(OpBuilder &builder, Location loc, SharedPlaceme
   }
   if (this->placement.swizzle != 0) {
     // Constants never carry into a panel: they are multiples of what threads span, or share no bits with it.
-    Value panel = arith::ShRUIOp::create(builder, loc, byte,
-                                         constantI32(builder, loc, llvm::Log2_64(this->placement.rowBytes)));
+    Value panel =
+        arith::ShRUIOp::create(builder, loc, byte, constantI32(builder, loc, llvm::Log2_64(this->placement.rowBytes)));
     start = addScaled(builder, loc, start, panel, this->placement.panelBytes);
     byte = arith::AndIOp::create(builder, loc, byte, constantI32(builder, loc, this->placement.rowBytes - 1));
   }
@@ -311,7 +311,8 @@ struct LocalAlloc : OpConversionPattern<tilegpu::LocalAllocOp> {
     SharedWalk walk(rewriter, loc, SharedPlacement::of(type), base, layout, type.getShape(), thread);
     guarded(rewriter, loc, isOwner(rewriter, loc, layout, thread), [&] { walk.store(adaptor.getSource()); });
     if (op.getAsyncReaders())
-      NVVM::FenceProxyOp::create(rewriter, loc, NVVM::ProxyKind::async_shared, NVVM::SharedSpaceAttr::get(rewriter.getContext(), NVVM::SharedSpace::shared_cta));
+      NVVM::FenceProxyOp::create(rewriter, loc, NVVM::ProxyKind::async_shared,
+                                 NVVM::SharedSpaceAttr::get(rewriter.getContext(), NVVM::SharedSpace::shared_cta));
     rewriter.replaceOp(op, base);
     return success();
   }

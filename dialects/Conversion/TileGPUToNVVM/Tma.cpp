@@ -39,9 +39,9 @@ struct TmaLoad : OpConversionPattern<tilegpu::TmaLoadOp> {
     SmallVector<Value> start;
     for (ValueRange offset : adaptor.getOffsets())
       start.push_back(arith::IndexCastOp::create(rewriter, loc, rewriter.getI32Type(), offset.front()));
-    Value address =
-        LLVM::PtrToIntOp::create(rewriter, loc, rewriter.getI32Type(), adaptor.getDest().front());
-    Value barrier = filledBarrier(rewriter, loc, op.getQueue().getType(), adaptor.getQueue(), adaptor.getStage().front());
+    Value address = LLVM::PtrToIntOp::create(rewriter, loc, rewriter.getI32Type(), adaptor.getDest().front());
+    Value barrier =
+        filledBarrier(rewriter, loc, op.getQueue().getType(), adaptor.getQueue(), adaptor.getStage().front());
     SharedPlacement placement = SharedPlacement::of(dest);
     ArrayRef<int64_t> box = map.getBox(), order = dest.getLayout().getOrder();
     SmallVector<int64_t> place(box.size(), 0);

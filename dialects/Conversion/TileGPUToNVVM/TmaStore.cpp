@@ -43,9 +43,9 @@ public:
     // Rows of this warpgroup among those of its program's.
     Value own = arith::AndIOp::create(builder, loc, warpgroup,
                                       constantI32(builder, loc, layout.numWarps() / kWarpgroupWarps - 1));
-    Value row = arith::AddIOp::create(
-        builder, loc, start[1],
-        arith::MulIOp::create(builder, loc, own, constantI32(builder, loc, tilegpu::kStoreRows)));
+    Value row =
+        arith::AddIOp::create(builder, loc, start[1],
+                              arith::MulIOp::create(builder, loc, own, constantI32(builder, loc, tilegpu::kStoreRows)));
     const int64_t blockRegisters = staging.columns / 8 * 4, blocks = registers.size() / blockRegisters;
     int64_t number = 0;
     for (int64_t m = 0; m < layout.repeat[0]; ++m)
@@ -61,8 +61,7 @@ public:
         NVVM::FenceProxyOp::create(builder, loc, NVVM::ProxyKind::async_shared,
                                    NVVM::SharedSpaceAttr::get(builder.getContext(), NVVM::SharedSpace::shared_cta));
         warpgroupBarrier(builder, loc, warpgroup);
-        send(buffer, map,
-             {add(start[0], column), add(row, m * rowsOfProgram)});
+        send(buffer, map, {add(start[0], column), add(row, m * rowsOfProgram)});
       }
   }
 
@@ -82,9 +81,9 @@ private:
 
   /// Two columns of a row are neighbours in a thread; of 16-bit elements, stmatrix takes eight rows of 16 bytes.
   void write(Value buffer, ValueRange registers) {
-    auto shared = tilegpu::SmemType::get(
-        builder.getContext(), {tilegpu::kStoreRows, staging.columns}, type.getElementType(),
-        tilegpu::SharedAttr::get(builder.getContext(), {1, 0}, staging.swizzle));
+    auto shared =
+        tilegpu::SmemType::get(builder.getContext(), {tilegpu::kStoreRows, staging.columns}, type.getElementType(),
+                               tilegpu::SharedAttr::get(builder.getContext(), {1, 0}, staging.swizzle));
     SharedPlacement placement = SharedPlacement::of(shared);
     if (type.getElementTypeBitWidth() != 16 || staging.columns % 16 != 0) {
       Layout block = Layout::wgmmaAcc({tilegpu::kStoreRows, staging.columns}, kWarpgroupWarps);

@@ -60,9 +60,9 @@ public:
       address = arith::AddIOp::create(
           builder, loc, address,
           arith::MulIOp::create(builder, loc, warpgroup, constantI32(builder, loc, offset(/*step=*/0, kM))));
-    Value low = arith::AndIOp::create(
-        builder, loc, arith::ShRUIOp::create(builder, loc, address, constantI32(builder, loc, 4)),
-        constantI32(builder, loc, 0x3FFF));
+    Value low =
+        arith::AndIOp::create(builder, loc, arith::ShRUIOp::create(builder, loc, address, constantI32(builder, loc, 4)),
+                              constantI32(builder, loc, 0x3FFF));
     low = arith::ExtUIOp::create(builder, loc, builder.getI64Type(), low);
     const int64_t mode = 4 - placement.swizzle; // 128-, 64-, 32-byte swizzle: 1, 2, 3
     const int64_t leading = isTransposed() ? placement.panelBytes : 16, stride = 8 * placement.rowBytes;
@@ -135,9 +135,10 @@ public:
     if (auto type = dyn_cast<tilegpu::SmemType>(op.getLhs().getType()))
       lhs.emplace(builder, loc, type, adaptor.getLhs().front(), /*kDim=*/1, warpgroup);
     rhs.emplace(builder, loc, op.getRhs().getType(), adaptor.getRhs().front(), /*kDim=*/0, Value());
-    accumulate = op.getAccumulate() ? Value(arith::ExtUIOp::create(builder, loc, builder.getI32Type(),
-                                                                   adaptor.getAccumulate().front()))
-                                    : constantI32(builder, loc, 1);
+    accumulate =
+        op.getAccumulate()
+            ? Value(arith::ExtUIOp::create(builder, loc, builder.getI32Type(), adaptor.getAccumulate().front()))
+            : constantI32(builder, loc, 1);
     for (instructionN = std::min(n, kMostN); n % instructionN != 0; instructionN -= kNUnit)
       ;
   }
@@ -170,8 +171,8 @@ public:
 private:
   void emit(int64_t step, int64_t m, int64_t firstColumn, Value scale) {
     const int64_t count = instructionN / kNUnit * kAccsOfColumns;
-    MutableArrayRef<Value> own = MutableArrayRef<Value>(accs).slice(
-        (m * (n / kNUnit) + firstColumn / kNUnit) * kAccsOfColumns, count);
+    MutableArrayRef<Value> own =
+        MutableArrayRef<Value>(accs).slice((m * (n / kNUnit) + firstColumn / kNUnit) * kAccsOfColumns, count);
     Type element = elementType(op.getLhs());
     const bool isInteger = element.isInteger(), transposes = element.getIntOrFloatBitWidth() == 16;
     SmallVector<Value> operands(own);

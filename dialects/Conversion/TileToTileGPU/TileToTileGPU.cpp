@@ -162,7 +162,8 @@ int64_t innerDim(Value tile, int64_t kDim, MmaKind kind) {
 bool isReadAsynchronously(Value operand, int64_t kDim) {
   auto tile = cast<RankedTensorType>(operand.getType());
   SmemType shared = smemType(tile, innerDim(operand, kDim, MmaKind::wgmma));
-  if (shared.getLayout().getSwizzle() == 0 || tile.getNumElements() / tile.getDimSize(shared.getLayout().getOrder().front()) % kSwizzleRows != 0)
+  if (shared.getLayout().getSwizzle() == 0 ||
+      tile.getNumElements() / tile.getDimSize(shared.getLayout().getOrder().front()) % kSwizzleRows != 0)
     return false;
   auto load = operand.getDefiningOp<tile::LoadOp>();
   return !load || std::holds_alternative<TmaAccess>(TmaAccess::of(load, shared));
@@ -184,8 +185,8 @@ int64_t warpsForAsyncProducts(ArrayRef<tile::MmaOp> products, TargetAttr target,
   if (products.empty() || !llvm::all_of(products, [&](tile::MmaOp op) { return fitsWgmma(op, target); }))
     return 0;
   auto divides = [&](int64_t warps) {
-    return llvm::all_of(products,
-                        [&](tile::MmaOp op) { return op.getLhs().getType().getDimSize(0) % (kRowsOfWarp * warps) == 0; });
+    return llvm::all_of(
+        products, [&](tile::MmaOp op) { return op.getLhs().getType().getDimSize(0) % (kRowsOfWarp * warps) == 0; });
   };
   const int64_t warps = requested ? requested : divides(2 * kWarpgroup) ? 2 * kWarpgroup : kWarpgroup;
   return (warps == kWarpgroup || warps == 2 * kWarpgroup) && divides(warps) ? warps : 0;

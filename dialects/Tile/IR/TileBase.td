@@ -20,7 +20,11 @@ def Tile_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let hasConstantMaterializer = 1;
-  let extraClassDeclaration = "void registerTypes();";
+  let extraClassDeclaration = [{
+    void registerTypes();
+    /// Kernel attribute: a pass made the program walk over tiles until none is left.
+    static constexpr ::llvm::StringLiteral kWalksTiles = "tile.walks";
+  }];
 }
 
 #endif // TILEC_TILE_BASE_TD

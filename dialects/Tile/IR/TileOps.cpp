@@ -162,10 +162,11 @@ LogicalResult StoreOp::verify() {
   RankedTensorType tile = tileType(getValue());
   ViewType view = viewOf(getDest().getType());
   if (auto partition = dyn_cast<PartitionType>(getDest().getType())) {
-    if (!getIndices().empty() && static_cast<int64_t>(getIndices().size()) != view.getRank())
-      return emitOpError("a partition's tile has its own place: expected no indices or, where a program walks over "
-                         "tiles, those of the present one; found ")
-             << getIndices().size();
+    // Only a pass makes a program walk over several tiles, each of which it then names.
+    const bool walks = (*this)->getParentOfType<KernelOp>()->hasAttr(TileDialect::kWalksTiles);
+    if (static_cast<int64_t>(getIndices().size()) != (walks ? view.getRank() : 0))
+      return emitOpError("a partition's tile has its own place: expected ")
+             << (walks ? "one index a dimension" : "no indices") << ", found " << getIndices().size();
     if (tile.getShape() != partition.getTileShape())
       return emitOpError("tile must have the partition's shape [")
              << partition.getTileShape() << "], found [" << tile.getShape() << "]";

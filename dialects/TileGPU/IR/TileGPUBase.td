@@ -27,10 +27,10 @@ def TileGPU_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kResidentCtas = "tilegpu.resident_ctas";
     /// Kernel attribute: warps beside those, of which one fetches tiles, an i64.
     static constexpr ::llvm::StringLiteral kProducerWarps = "tilegpu.producer_warps";
+    /// Kernel attribute: the producer gives registers to the programs, which need more than all threads start with.
+    static constexpr ::llvm::StringLiteral kMovesRegisters = "tilegpu.moves_registers";
     /// Kernel attribute: tile programs that a CTA runs at a time, each on warps of its own, an i64; 1 if absent.
     static constexpr ::llvm::StringLiteral kPrograms = "tilegpu.programs";
-    /// Kernel attribute: a CTA walks over tiles until none is left.
-    static constexpr ::llvm::StringLiteral kPersistent = "tilegpu.persistent";
     /// Kernel attribute: dynamic shared memory of a CTA in bytes, an i64.
     static constexpr ::llvm::StringLiteral kSharedBytes = "tilegpu.shared_bytes";
     /// Op attribute: where its shared memory starts, in bytes from the CTA's base, an i64.

@@ -84,8 +84,7 @@ private:
   /// Takes a stage from every queue; false when one has no second.
   bool shortenQueues() {
     SmallVector<QueueOp> queues(kernel.getBody().getOps<QueueOp>());
-    if (queues.empty() ||
-        llvm::any_of(queues, [](QueueOp queue) { return queue.getType().getStages() == 1; }))
+    if (queues.empty() || llvm::any_of(queues, [](QueueOp queue) { return queue.getType().getStages() == 1; }))
       return false;
     for (QueueOp queue : queues) {
       const int64_t stages = queue.getType().getStages() - 1;
@@ -132,8 +131,8 @@ private:
       } else if (auto store = dyn_cast<TmaStoreOp>(op)) {
         // The copy engine reads the buffers while the program goes on.
         const int64_t warpgroups = programs() * warps() / kWarpgroup;
-        buffers.push_back({op, order.span(kernel),
-                           warpgroups * storeStaging(store.getValue().getType()).warpgroupBytes, kTileAlignment});
+        buffers.push_back({op, order.span(kernel), warpgroups * storeStaging(store.getValue().getType()).warpgroupBytes,
+                           kTileAlignment});
       } else if (int64_t bytes = programBytes(op)) {
         buffers.push_back({op, order.span(op), programs() * bytes, kScratchAlignment});
       }

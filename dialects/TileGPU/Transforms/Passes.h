@@ -7,7 +7,8 @@
 namespace tilec {
 
 /// Divides a kernel's warps into a producer that fetches tiles and consumers, where the copy engine can fetch what
-/// asynchronous products read. Queues have `numStages` stages, or as many as help when it is 0; allocation shortens them to what fits.
+/// asynchronous products read. Queues have `numStages` stages, or as many as help when it is 0; allocation shortens
+/// them to what fits.
 std::unique_ptr<mlir::Pass> createSpecializePass(int64_t numStages = 0);
 /// Keeps asynchronous products in flight from one turn of a loop to the next, where nothing reads their results.
 std::unique_ptr<mlir::Pass> createScheduleProductsPass();

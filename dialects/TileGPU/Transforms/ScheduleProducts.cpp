@@ -45,7 +45,8 @@ std::optional<Chain> chainFrom(scf::ForOp loop, unsigned number) {
   Value value = loop.getRegionIterArgs()[number];
   while (value.hasOneUse()) {
     OpOperand &use = *value.getUses().begin();
-    if (use.getOwner() == loop.getBody()->getTerminator() && use.getOperandNumber() == number && !chain.products.empty())
+    if (use.getOwner() == loop.getBody()->getTerminator() && use.getOperandNumber() == number &&
+        !chain.products.empty())
       return chain;
     auto product = dyn_cast<MmaOp>(use.getOwner());
     if (!product || !product.isWgmma() || product->getBlock() != loop.getBody() || value != product.getAcc() ||
@@ -89,8 +90,8 @@ public:
   void run() {
     SmallVector<MmaOp> products(loop.getBody()->getOps<MmaOp>());
     rewriter.setInsertionPointToStart(loop.getBody());
-    Value later = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne, loop.getInductionVar(),
-                                        loop.getLowerBound());
+    Value later =
+        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     for (MmaOp product : products)
       product.setInFlight(1);
     for (Chain &chain : chains)
@@ -128,8 +129,8 @@ private:
       return;
     }
     rewriter.setInsertionPoint(loop);
-    Value runs = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt, loop.getLowerBound(),
-                                       loop.getUpperBound());
+    Value runs =
+        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
     auto guard = scf::IfOp::create(rewriter, loc, loop.getResultTypes(), runs, /*withElseRegion=*/true);
     rewriter.replaceAllUsesWith(loop.getResults(), guard.getResults());
     rewriter.moveOpBefore(loop, guard.thenBlock(), guard.thenBlock()->end());

@@ -175,14 +175,22 @@ private:
 /// Accumulators that a thread may hold beside what else it needs.
 constexpr int64_t kMostAccumulators = 192;
 
-/// True when one warpgroup can hold every accumulator.
-bool fitsOneWarpgroup(tile::KernelOp kernel) {
-  int64_t registers = 0;
+/// Accumulators that fit into the registers that 384 threads start with.
+constexpr int64_t kMostStartingAccumulators = 144;
+
+/// Elements of all accumulators of a kernel.
+int64_t accumulatorElements(tile::KernelOp kernel) {
+  int64_t elements = 0;
   kernel.walk([&](MmaOp product) {
     if (!isa_and_nonnull<MmaOp>(product.getAcc().getDefiningOp())) // else it is the same accumulator
-      registers += product.getAcc().getType().getNumElements();
+      elements += product.getAcc().getType().getNumElements();
   });
-  return registers <= kMostAccumulators * kWarpgroup * kLanes;
+  return elements;
+}
+
+/// True when one warpgroup can hold every accumulator.
+bool fitsOneWarpgroup(tile::KernelOp kernel) {
+  return accumulatorElements(kernel) <= kMostAccumulators * kWarpgroup * kLanes;
 }
 
 /// The loops between a fetch and the walk over tiles, if each of them has as many turns for every tile.
@@ -207,7 +215,8 @@ Value turnsOf(OpBuilder &builder, scf::ForOp loop) {
   Value distance = arith::SubIOp::create(builder, loc, loop.getUpperBound(), loop.getLowerBound());
   distance = arith::MaxSIOp::create(builder, loc, distance, constant(0));
   Value last = arith::SubIOp::create(builder, loc, loop.getStep(), constant(1));
-  Value turns = arith::DivUIOp::create(builder, loc, arith::AddIOp::create(builder, loc, distance, last), loop.getStep());
+  Value turns =
+      arith::DivUIOp::create(builder, loc, arith::AddIOp::create(builder, loc, distance, last), loop.getStep());
   return turns.getType().isIndex() ? Value(arith::IndexCastOp::create(builder, loc, builder.getI32Type(), turns))
                                    : turns;
 }
@@ -388,13 +397,16 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
     scf::ForOp walk = walkTiles(kernel);
     SmallVector<Channel, 0> channels = joinFetches(findFetches(kernel));
     const bool turns = walk && fitsOneWarpgroup(kernel) && llvm::all_of(channels, [&](Channel &channel) {
-      return regularLoops(channel.fetches.front(), walk).has_value();
-    });
+                         return regularLoops(channel.fetches.front(), walk).has_value();
+                       });
     if (turns)
       kernel->setAttr(TileGPUDialect::kNumWarps, Builder(&getContext()).getI64IntegerAttr(kWarpgroup));
     Specialization(kernel, std::move(channels), numStages > 0 ? numStages.getValue() : kMaxStages,
                    turns ? walk : scf::ForOp())
         .run();
+    const int64_t warps = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps).getInt();
+    if (accumulatorElements(kernel) > kMostStartingAccumulators * warps * kLanes)
+      kernel->setAttr(TileGPUDialect::kMovesRegisters, Builder(&getContext()).getUnitAttr());
   }
 
   Option<int64_t> numStages{*this, "num-stages", llvm::cl::desc("stages of a queue; 0: as many as there is memory for"),

@@ -1,8 +1,6 @@
 //===- WalkTiles.cpp - A program that walks over tiles --------------------===//
 #include "dialects/TileGPU/Transforms/WalkTiles.h"
 
-#include "dialects/TileGPU/IR/TileGPUDialect.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
@@ -22,12 +20,8 @@ public:
   Value constant(int64_t value) {
     return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
   }
-  Value fromIndex(Value index) {
-    return arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(), index);
-  }
-  Value toIndex(Value number) {
-    return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), number);
-  }
+  Value fromIndex(Value index) { return arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(), index); }
+  Value toIndex(Value number) { return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), number); }
   Value add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
   Value sub(Value a, Value b) { return arith::SubIOp::create(builder, loc, a, b); }
   Value mul(Value a, Value b) { return arith::MulIOp::create(builder, loc, a, b); }
@@ -88,6 +82,7 @@ scf::ForOp tilec::tilegpu::walkTiles(tile::KernelOp kernel) {
   for (Operation *op : program)
     op->moveBefore(loop.getBody()->getTerminator());
 
+  kernel->setAttr(tile::TileDialect::kWalksTiles, builder.getUnitAttr());
   builder.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> tile;
   for (Value coordinate : coordinates(numbers, loop.getInductionVar(), counts))
@@ -100,7 +95,6 @@ scf::ForOp tilec::tilegpu::walkTiles(tile::KernelOp kernel) {
       store.getIndicesMutable().assign(tile);
     }
   });
-  kernel->setAttr(tilegpu::TileGPUDialect::kPersistent, builder.getUnitAttr());
   moveLoopInvariantCode(loop);
   return loop;
 }
