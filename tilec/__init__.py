@@ -17,6 +17,7 @@ from tilec.diagnostics import (
     TraceError,
     TypeMismatchError,
 )
+from tilec.lang.debugging import assert_, breakpoint, print
 from tilec.lang.division import cdiv
 from tilec.lang.dtypes import (
     DType,
@@ -86,10 +87,8 @@ from tilec.lang.mathematics import (
 from tilec.lang.matmul import mma
 from tilec.lang.program import (
     Constant,
-    assert_,
     assume,
     num_programs,
-    print,
     program_id,
     static_assert,
     static_print,
@@ -175,6 +174,7 @@ __all__ = [
     "bfloat16",
     "bitcast",
     "bool_",
+    "breakpoint",
     "broadcast_to",
     "cdiv",
     "ceil",

@@ -4,6 +4,8 @@
 #include "dialects/Pipelines/Pipelines.h"
 #include "dialects/Target/Containment.h"
 #include "dialects/Target/PTX.h"
+#include "dialects/Tile/IR/SourceFrames.h"
+#include "dialects/Tile/IR/TileDialect.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Verifier.h"
@@ -11,7 +13,6 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/SHA256.h"
@@ -26,35 +27,23 @@ namespace {
 //===----------------------------------------------------------------------===//
 
 /// Innermost source position first, then the calls that led to it.
-void appendLocations(Location loc, json::Array &out) {
-  llvm::TypeSwitch<LocationAttr>(loc)
-      .Case([&](FileLineColLoc file) {
-        out.push_back(
-            json::Object{{"file", file.getFilename().str()}, {"line", file.getLine()}, {"column", file.getColumn()}});
-      })
-      .Case([&](NameLoc name) {
-        size_t first = out.size();
-        appendLocations(name.getChildLoc(), out);
-        if (first < out.size())
-          (*out[first].getAsObject())["name"] = name.getName().str();
-      })
-      .Case([&](CallSiteLoc call) {
-        appendLocations(call.getCallee(), out);
-        appendLocations(call.getCaller(), out);
-      })
-      .Case([&](FusedLoc fused) {
-        if (!fused.getLocations().empty())
-          appendLocations(fused.getLocations().front(), out);
-      });
+json::Array toJSON(Location loc) {
+  json::Array out;
+  for (const tilec::tile::SourceFrame &frame : tilec::tile::sourceFrames(loc)) {
+    json::Object place{{"file", frame.file}, {"line", frame.line}, {"column", frame.column}};
+    if (!frame.function.empty())
+      place["name"] = frame.function;
+    out.push_back(std::move(place));
+  }
+  return out;
 }
 
 json::Object toJSON(Diagnostic &diagnostic) {
-  json::Array locations;
-  appendLocations(diagnostic.getLocation(), locations);
   StringRef severity = diagnostic.getSeverity() == DiagnosticSeverity::Error     ? "error"
                        : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning"
                                                                                  : "note";
-  return json::Object{{"severity", severity}, {"message", diagnostic.str()}, {"locations", std::move(locations)}};
+  return json::Object{
+      {"severity", severity}, {"message", diagnostic.str()}, {"locations", toJSON(diagnostic.getLocation())}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -176,6 +165,17 @@ private:
 
 std::string text(json::Object object) { return llvm::formatv("{0}", json::Value(std::move(object))).str(); }
 
+/// Assertions report their place when they fail, so there it is more than debug information.
+void keepPlacesOfAssertions(ModuleOp module) {
+  module.walk([](tilec::tile::AssertOp op) {
+    llvm::SmallVector<tilec::tile::SourceFrame> frames = tilec::tile::sourceFrames(op.getLoc());
+    if (frames.empty())
+      return;
+    auto place = llvm::formatv("{0}:{1}, {2}", frames[0].file, frames[0].line, frames[0].function);
+    op->setAttr("tilec.place", StringAttr::get(op.getContext(), place.str()));
+  });
+}
+
 /// Parses without a diagnostic handler of ours and without touching stderr.
 OwningOpRef<ModuleOp> parseQuietly(StringRef bytecode, MLIRContext &context) {
   context.getDiagEngine().registerHandler([](Diagnostic &) { return success(); });
@@ -205,6 +205,7 @@ std::string tilec::irKey(StringRef bytecode) {
     OwningOpRef<ModuleOp> module = parseQuietly(bytecode, *context);
     if (!module)
       return;
+    keepPlacesOfAssertions(*module);
     PassManager pm(context.get());
     buildTilePipeline(pm);
     pm.addPass(createStripDebugInfoPass());

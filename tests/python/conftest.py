@@ -92,9 +92,14 @@ class Tools:
     @staticmethod
     def run(function, *arguments, grid=None):
         """Trace a kernel for these arguments and run it on the CPU executor."""
+        specs, values = Tools.flat(*arguments)
+        Tools.execute(function, specs, values, grid)
+
+    @staticmethod
+    def flat(*arguments):
+        """The specs of arguments, and the flat run-time values."""
         items = [described(argument) for argument in arguments]
-        values = [value for _, found in items for value in found]
-        Tools.execute(function, [spec for spec, _ in items], values, grid)
+        return [spec for spec, _ in items], [value for _, found in items for value in found]
 
     @staticmethod
     def execute(function, specs, values, grid=None):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import ml_dtypes
 import numpy as np
+from device_functions import LOCAL_BASE, DeviceFunctions
 
 import tilec.execute.executor  # noqa: F401  (registers the rules)
 from tilec.execute.registry import PURE_HANDLERS
@@ -101,6 +102,7 @@ class Machine:
         self.counts: dict[str, int] = {}
         self.copies: list = []  # started since the last commit
         self.groups: list[list] = []  # committed, oldest first
+        self.device = DeviceFunctions(threads)
 
     # -- running ---------------------------------------------------------------------------------
 
@@ -162,7 +164,10 @@ class Machine:
     # -- memory ----------------------------------------------------------------------------------
 
     def op_llvm_mlir_addressof(self, op):
-        return np.zeros(self.threads, np.int64)
+        symbol = op.attributes["global_name"].value
+        if symbol == "tilec_shared":
+            return np.zeros(self.threads, np.int64)
+        return np.full(self.threads, self.device.text_address(op, symbol))
 
     def op_llvm_getelementptr(self, op, base, *dynamic):
         constants = list(op.attributes["rawConstantIndices"])
@@ -182,7 +187,8 @@ class Machine:
         assert_aligned(op, address[self.active])
         raw = np.ascontiguousarray(value).reshape(self.threads, -1).view(np.uint8)
         for thread in np.flatnonzero(self.active):
-            self.shared.write(int(address[thread]), raw[thread], thread)
+            memory = self.device if address[thread] >= LOCAL_BASE else self.shared
+            memory.write(int(address[thread]), raw[thread], thread)
 
     def op_llvm_inline_asm(self, op, *operands):
         text = op.attributes["asm_string"].value
@@ -251,6 +257,20 @@ class Machine:
         assert np.all(self.active), "barrier in a divergent branch"
         self.shared.barrier()
 
+    # -- functions of the device -----------------------------------------------------------------
+
+    def op_llvm_addrspacecast(self, op, address):
+        return address
+
+    def op_llvm_alloca(self, op, count):
+        return self.device.allocate(int(count[0]), op.attributes["alignment"].value)
+
+    def op_llvm_call(self, op, *operands):
+        for thread in np.flatnonzero(self.active):
+            arguments = [int(operand[thread]) for operand in operands]
+            self.device.call(op.attributes["callee"].value, arguments, thread)
+        return np.zeros(self.threads, np.int32) if len(op.results) else []
+
     # -- the CTA ---------------------------------------------------------------------------------
 
     def op_nvvm_read_ptx_sreg_tid_x(self, op):
@@ -258,6 +278,11 @@ class Machine:
 
     def op_nvvm_read_ptx_sreg_ctaid_x(self, op):
         return np.full(self.threads, self.block, np.int32)
+
+    def op_nvvm_read_ptx_sreg_ctaid_y(self, op):
+        return np.zeros(self.threads, np.int32)
+
+    op_nvvm_read_ptx_sreg_ctaid_z = op_nvvm_read_ptx_sreg_ctaid_y
 
     def op_nvvm_shfl_sync(self, op, members, value, offset, clamp):
         lane = np.arange(self.threads) % LANES

@@ -6,6 +6,7 @@ slots and writes its results'. Nothing of MLIR is left when this is done.
 
 from __future__ import annotations
 
+from bdb import BdbQuit
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -35,13 +36,13 @@ class Block:
     frames: tuple[tuple[SourceFrame, ...], ...]
 
     def run(self, frame: Frame) -> None:
-        """Run every step; an error that is not tilec's own gets the op's location."""
+        """Run every step; an error of the executor itself gets the op's location."""
         done = 0
         try:
             for step in self.steps:
                 step(frame)
                 done += 1
-        except TilecError:
+        except (TilecError, BdbQuit):  # the latter: the author left the debugger
             raise
         except Exception as error:
             raise ExecutionError(

@@ -118,6 +118,14 @@ class Dialects:
         """An array attribute."""
         return self.ir.ArrayAttr.get(list(attributes), self.context)
 
+    def booleans(self, values: Sequence[bool]) -> Attribute:
+        """An ``array<i1: …>`` attribute."""
+        return self.ir.DenseBoolArrayAttr.get(list(values), self.context)
+
+    def dictionary(self, entries: Mapping[str, Attribute]) -> Attribute:
+        """A dictionary attribute."""
+        return self.ir.DictAttr.get(dict(entries), self.context)
+
     def unit(self) -> Attribute:
         """The unit attribute."""
         return self.ir.UnitAttr.get(self.context)
@@ -203,6 +211,18 @@ class Emitter:
     def block(self) -> Block:
         """The block that receives ops."""
         return self._block
+
+    def is_visible(self, handle: Handle) -> bool:
+        """Whether an op emitted now may use a value: it is made here, or in a block around."""
+        owner = handle.owner
+        home = owner if isinstance(owner, self.dialects.ir.Block) else owner.operation.block
+        block = self._block
+        while block != home:
+            around = block.owner.operation
+            if around.parent is None:
+                return False
+            block = around.block
+        return True
 
     def checkpoint(self) -> tuple[Block, int]:
         """A point to which :meth:`rollback` can return."""

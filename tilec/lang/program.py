@@ -1,18 +1,17 @@
-"""What concerns a program as a whole: its place in a grid, printing, checking, constants."""
+"""What concerns a program as a whole: its place in a grid, compile-time checks, constants."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
 from tilec.diagnostics import TraceError, TypeMismatchError
 from tilec.lang import dtypes
-from tilec.lang.elementwise import astype
 from tilec.lang.emit import current
-from tilec.lang.operands import as_operand, describe, is_number, unify
+from tilec.lang.operands import describe, unify
 from tilec.lang.shape import static_integer
-from tilec.lang.values import INDEX, Operand, Scalar, Tile, Traced
+from tilec.lang.values import INDEX, Scalar, Traced
 
 
 @dataclass(frozen=True)
@@ -94,21 +93,6 @@ def static_assert(condition: object, message: str = "") -> None:
         raise TraceError(f"static_assert failed: {message}" if message else "static_assert failed")
 
 
-def assert_(condition: Operand, message: str = "assertion failed") -> None:
-    """Stop the kernel with a message unless the condition holds in every element.
-
-    Raises:
-        TypeMismatchError: The condition is not boolean.
-    """
-    emitter = current("assert_")
-    operand = as_operand("assert_", condition)
-    if isinstance(operand, bool):
-        operand = Scalar(emitter.constant(operand, dtypes.bool_, None), dtypes.bool_, weak=True)
-    if not isinstance(operand, Traced) or not operand.dtype.is_bool:
-        raise TypeMismatchError(f"assert_: expected a bool condition, found {describe(operand)}")
-    emitter.op("tile.assert", (operand.handle,), (), {"message": emitter.dialects.string(message)})
-
-
 def assume(condition: Scalar) -> None:
     """Promise the compiler that a condition holds; a broken promise has undefined results.
 
@@ -125,38 +109,3 @@ def assume(condition: Scalar) -> None:
         boolean = operands.emitter.type_of(dtypes.bool_, None)
         handle = operands.emitter.value("tile.extract", (handle,), boolean)
     operands.emitter.op("tile.assume", (handle,))
-
-
-def print(*values: object) -> None:
-    """Print from every program when the kernel runs.
-
-    Args:
-        values: An optional format with one ``{}`` a value, then the values. Without a format they
-            are separated by spaces.
-
-    Raises:
-        TypeMismatchError: The format has another number of ``{}`` than there are values.
-    """
-    emitter = current("print")
-    text = values[0] if values and isinstance(values[0], str) else None
-    shown = values[1:] if text is not None else values
-    if text is None:
-        text = " ".join(["{}"] * len(shown))
-    elif text.count("{}") != len(shown) and "{}" not in text:
-        text = " ".join([text, *["{}"] * len(shown)])
-    if text.count("{}") != len(shown):
-        raise TypeMismatchError(
-            f"print: the format has {text.count('{}')} places for {len(shown)} values"
-        )
-    handles = [_printable(value) for value in shown]
-    emitter.op("tile.print", handles, (), {"format": emitter.dialects.string(text)})
-
-
-def _printable(value: object) -> Any:
-    operand = as_operand("print", value)
-    if isinstance(operand, (Tile, Scalar)):
-        return operand.handle
-    dtype = dtypes.bool_ if isinstance(operand, bool) else None
-    if dtype is None:
-        dtype = dtypes.int64 if is_number(operand) and isinstance(operand, int) else dtypes.float64
-    return astype(operand, dtype).handle

@@ -35,7 +35,7 @@ from types import (
 )
 from typing import Any, cast
 
-from tilec.trace.code import code_digest, loaded_names, scalar_content
+from tilec.trace.code import code_digest, loaded_names, place_content, scalar_content
 from tilec.trace.signature import Signature
 
 _OPAQUE = ("tilec", "numpy", "ml_dtypes")
@@ -115,17 +115,20 @@ class _Walk:
     def function(self, function: FunctionType, name: str = "") -> object:
         """Return the content of a function: its code and everything that loads."""
         name = name or function.__name__
-        return self._once(
-            function,
-            lambda: [
+
+        def visit() -> object:
+            loaded, free = self._globals(function), self._cells(function)
+            return [
                 "function",
                 code_digest(function.__code__),
-                self._globals(function),
-                self._cells(function),
+                loaded,
+                free,
                 self.value(function.__defaults__, f"a default of {name}"),
                 self.value(function.__kwdefaults__, f"a default of {name}"),
-            ],
-        )
+                *([place_content(function.__code__)] if _asserts(loaded + free) else []),
+            ]
+
+        return self._once(function, visit)
 
     def _visitors(self) -> Iterator[tuple[Any, Callable[[Any, str], object]]]:
         yield enum.Enum, self._enum
@@ -229,7 +232,7 @@ class _Walk:
         self.reason = self.reason or reason
         return ["refused"]
 
-    def _globals(self, function: FunctionType) -> object:
+    def _globals(self, function: FunctionType) -> list[list[Any]]:
         free = function.__code__.co_freevars
         return [
             [list(chain), self._chain(function.__globals__, chain, _lookup_global)]
@@ -237,7 +240,7 @@ class _Walk:
             if chain[0] not in free
         ]
 
-    def _cells(self, function: FunctionType) -> object:
+    def _cells(self, function: FunctionType) -> list[list[Any]]:
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         return [
             [list(chain), self._chain(cells, chain, _lookup_cell)]
@@ -272,6 +275,11 @@ class _Walk:
         return self._refuse(
             f"{'.'.join(chain)} is the module {module.__name__}, of which no attribute is named"
         )
+
+
+def _asserts(names: list[list[Any]]) -> bool:
+    """Tell whether ``tl.assert_`` is among the names a function loads: failures name its lines."""
+    return any(content == ["named", "tilec.lang.debugging", "assert_"] for _, content in names)
 
 
 def _frozen(value: list[Any] | dict[Any, Any] | set[Any]) -> tuple[Any, ...] | frozenset[Any]:

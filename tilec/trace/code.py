@@ -61,6 +61,15 @@ def code_digest(code: CodeType) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
+def place_content(code: CodeType) -> list[object]:
+    """Return where a code object and those inside it lie: file and lines."""
+    inner = [
+        place_content(constant) for constant in code.co_consts if isinstance(constant, CodeType)
+    ]
+    lines = [line for _, line in dis.findlinestarts(code)]
+    return [code.co_filename, lines, inner]
+
+
 def _constant(value: object) -> object:
     """Return the content of a literal: code, a scalar, or a (frozen) collection of them."""
     if isinstance(value, CodeType):

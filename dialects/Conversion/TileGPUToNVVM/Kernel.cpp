@@ -315,16 +315,6 @@ struct ViewCast : OpConversionPattern<tile::ViewCastOp> {
   }
 };
 
-/// Debugging ops that only the CPU executor carries out.
-template <typename Op> struct OnExecutorOnly : OpConversionPattern<Op> {
-  using OpConversionPattern<Op>::OpConversionPattern;
-  LogicalResult matchAndRewrite(Op op, typename OpConversionPattern<Op>::OneToNOpAdaptor,
-                                ConversionPatternRewriter &) const final {
-    return op.emitError() << op->getName()
-                          << " is carried out on the CPU executor only: run the kernel on NumPy arrays";
-  }
-};
-
 struct Assume : OpConversionPattern<tile::AssumeOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(tile::AssumeOp op, OneToNOpAdaptor adaptor,
@@ -336,6 +326,6 @@ struct Assume : OpConversionPattern<tile::AssumeOp> {
 } // namespace
 
 void tilec::lowering::populateKernelPatterns(const TileTypeConverter &types, Patterns &patterns) {
-  patterns.add<Kernel, Return, Dim, NumTiles, Index, ProgramId, NumPrograms, ViewOf, PermuteView, ViewCast, Assume,
-               OnExecutorOnly<tile::PrintOp>, OnExecutorOnly<tile::AssertOp>>(types, patterns.getContext());
+  patterns.add<Kernel, Return, Dim, NumTiles, Index, ProgramId, NumPrograms, ViewOf, PermuteView, ViewCast, Assume>(
+      types, patterns.getContext());
 }

@@ -149,6 +149,7 @@ void populateTmaPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateTmaStorePatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateWgmmaPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateMmaPatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateDebugPatterns(const TileTypeConverter &types, Patterns &patterns);
 
 } // namespace tilec::lowering
 

@@ -40,6 +40,7 @@ struct ConvertTileGPUToNVVM : PassWrapper<ConvertTileGPUToNVVM, OperationPass<Mo
     lowering::populateTmaStorePatterns(types, patterns);
     lowering::populateWgmmaPatterns(types, patterns);
     lowering::populateMmaPatterns(types, patterns);
+    lowering::populateDebugPatterns(types, patterns);
 
     ConversionTarget target(context);
     scf::populateSCFStructuralTypeConversionsAndLegality(types, patterns, target);

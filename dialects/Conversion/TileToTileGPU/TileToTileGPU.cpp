@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Conversion/TileToTileGPU/TileToTileGPU.h"
 
+#include "dialects/Conversion/TileToTileGPU/Debugging.h"
 #include "dialects/Conversion/TileToTileGPU/NumWarps.h"
 #include "dialects/TileGPU/IR/GlobalAccess.h"
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
@@ -264,6 +265,8 @@ struct TileToTileGPU : PassWrapper<TileToTileGPU, OperationPass<ModuleOp>> {
   }
 
   LogicalResult convert(tile::KernelOp kernel, TargetAttr attribute) {
+    if (failed(prepareDebugging(kernel)))
+      return failure();
     auto hint = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps);
     const int64_t requested = numWarps ? numWarps : hint ? hint.getInt() : 0;
     SmallVector<tile::MmaOp> products;

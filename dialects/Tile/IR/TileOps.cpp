@@ -315,9 +315,24 @@ LogicalResult ReduceOp::verifyRegions() {
 // Debugging and facts
 //===----------------------------------------------------------------------===//
 
+namespace {
+LogicalResult verifySigns(Operation *op, std::optional<ArrayRef<bool>> isUnsigned) {
+  if (isUnsigned && isUnsigned->size() != op->getNumOperands())
+    return op->emitOpError("is_unsigned speaks of ")
+           << isUnsigned->size() << " values, expected " << op->getNumOperands();
+  return success();
+}
+} // namespace
+
 LogicalResult PrintOp::verify() {
   size_t places = getFormat().count("{}");
   if (places != getValues().size())
     return emitOpError("format has ") << places << " places for " << getValues().size() << " values";
-  return success();
+  return verifySigns(*this, getIsUnsigned());
+}
+
+LogicalResult BreakpointOp::verify() {
+  if (getNames().size() != getValues().size())
+    return emitOpError("has ") << getNames().size() << " names for " << getValues().size() << " values";
+  return verifySigns(*this, getIsUnsigned());
 }

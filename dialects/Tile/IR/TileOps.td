@@ -320,9 +320,35 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, SingleBlock]> {
 
 def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "Print scalars and tiles from every program";
-  let description = "Each `{}` in the format stands for one value.";
-  let arguments = (ins StrAttr:$format, Variadic<AnyType>:$values);
+  let description = [{
+    Each `{}` in the format stands for one value. The text begins with the
+    program's coordinates. `is_unsigned` says of each value whether its integers
+    are; without it none are.
+
+    ```mlir
+    tile.print "row {} is {}" (%i, %t) : index, tensor<8xi32> {is_unsigned = array<i1: false, true>}
+    ```
+  }];
+  let arguments = (ins StrAttr:$format, Variadic<AnyType>:$values, OptionalAttr<DenseBoolArrayAttr>:$is_unsigned);
   let assemblyFormat = "$format (`(` $values^ `)` `:` type($values))? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_BreakpointOp : Tile_Op<"breakpoint", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Stop the program in Python's debugger";
+  let description = [{
+    The debugger shows the values under their names. A name is a variable of the
+    function that stops, or a path into a tuple that one holds: `pair.0`.
+    `constants` are variables known at compile time, as Python literals. Only the
+    CPU executor stops; a compilation for a GPU refuses the op.
+
+    ```mlir
+    tile.breakpoint ["k", "acc"] (%k, %acc) : index, tensor<8xf32> {constants = {tk = "64"}}
+    ```
+  }];
+  let arguments = (ins StrArrayAttr:$names, Variadic<AnyType>:$values,
+                       OptionalAttr<DenseBoolArrayAttr>:$is_unsigned, OptionalAttr<DictionaryAttr>:$constants);
+  let assemblyFormat = "$names (`(` $values^ `)` `:` type($values))? attr-dict";
   let hasVerifier = 1;
 }
 

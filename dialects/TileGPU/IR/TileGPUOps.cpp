@@ -186,3 +186,31 @@ LogicalResult CopyAsyncOp::verify() {
     return emitOpError("view, indices, layout and destination must have one rank and element type");
   return success();
 }
+
+SmallVector<ArrayRef<int64_t>> PrintOp::getTileShapes() {
+  SmallVector<ArrayRef<int64_t>> shapes;
+  for (Type type : getValues().getTypes())
+    if (auto tile = dyn_cast<RankedTensorType>(type); tile && !llvm::is_contained(shapes, tile.getShape()))
+      shapes.push_back(tile.getShape());
+  return shapes;
+}
+
+LogicalResult PrintOp::verify() {
+  size_t places = getFormat().count("{}");
+  if (places != getValues().size() || places != getIsUnsigned().size())
+    return emitOpError("format has ") << places << " places for " << getValues().size() << " values, "
+                                      << getIsUnsigned().size() << " of which have a signedness";
+  for (ArrayRef<int64_t> shape : getTileShapes()) {
+    Attribute layout;
+    for (Type type : getValues().getTypes()) {
+      auto tile = dyn_cast<RankedTensorType>(type);
+      if (!tile || tile.getShape() != shape)
+        continue;
+      if (layout && tile.getEncoding() != layout)
+        return emitOpError("tiles of one shape must have one layout, found ")
+               << layout << " and " << tile.getEncoding();
+      layout = tile.getEncoding();
+    }
+  }
+  return success();
+}

@@ -346,4 +346,29 @@ def TileGPU_BarrierOp : TileGPU_Op<"barrier", [
   let assemblyFormat = "attr-dict";
 }
 
+def TileGPU_PrintOp : TileGPU_Op<"print", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+  let summary = "Print a line of scalars, or a line for each element of tiles";
+  let description = [{
+    A line begins with the coordinates of the program and, when a tile is printed,
+    of the element; then each `{}` of the format stands for one value. Without tiles
+    one thread prints one line. Otherwise tiles of one shape, which have one layout,
+    share their lines: the owner of an element prints it; tiles of other shapes show
+    up as `[...]` there.
+
+    ```mlir
+    tilegpu.print "{} of {}" program(%i, %j) values(%x, %n : tensor<8xf32, #l>, i32) unsigned [false, true]
+    ```
+  }];
+  let arguments = (ins StrAttr:$format, Variadic<Index>:$program, Variadic<AnyType>:$values,
+                       DenseBoolArrayAttr:$is_unsigned);
+  let assemblyFormat = [{
+    $format `program` `(` $program `)` (`values` `(` $values^ `:` type($values) `)`)? `unsigned` $is_unsigned attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Shapes of the printed tiles, each once.
+    ::llvm::SmallVector<::llvm::ArrayRef<int64_t>> getTileShapes();
+  }];
+}
+
 #endif // TILEC_TILEGPU_OPS_TD

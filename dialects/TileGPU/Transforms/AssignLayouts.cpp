@@ -52,7 +52,7 @@ public:
       TypeSwitch<Operation *>(op)
           .Case([&](arith::ConstantOp op) { retypeConstant(op); })
           .Case<tile::LoadOp, tile::StoreOp>([&](Operation *op) { fixAccess(op); })
-          .Case<tile::ReduceOp, tile::BroadcastOp, tile::PermuteOp, tile::ReshapeOp, tile::ExtractOp, MmaOp>(
+          .Case<tile::ReduceOp, tile::BroadcastOp, tile::PermuteOp, tile::ReshapeOp, tile::ExtractOp, MmaOp, PrintOp>(
               [&](auto op) { fix(op); });
   }
 
@@ -148,6 +148,20 @@ private:
   /// Every thread needs the scalar.
   void fix(tile::ExtractOp op) {
     need(op.getSourceMutable(), Layout::replicated(op.getSource().getType().getRank(), numWarps));
+  }
+
+  /// A thread prints the elements of one place of all tiles that have it.
+  void fix(PrintOp op) {
+    for (ArrayRef<int64_t> shape : op.getTileShapes()) {
+      std::optional<Layout> layout;
+      for (OpOperand &operand : op->getOpOperands()) {
+        auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+        if (!type || type.getShape() != shape)
+          continue;
+        layout = layout ? layout : Layout::of(type);
+        need(operand, *layout);
+      }
+    }
   }
 
   void fix(MmaOp op) {

@@ -138,7 +138,7 @@ private:
           for (BlockArgument argument : inner.getArguments())
             replaceTiles(argument);
       } else if (llvm::any_of(op.getOperandTypes(), isTile) || llvm::any_of(op.getResultTypes(), isTile) ||
-                 isa<tile::PrintOp, tile::AssertOp>(op)) {
+                 isa<tile::AssertOp, PrintOp>(op)) {
         for (Value result : op.getResults())
           if (!result.use_empty())
             result.replaceAllUsesWith(unused(result.getType()));

@@ -597,6 +597,30 @@ tile.kernel @print(%s: f32) {
 
 // -----
 
+tile.kernel @print_signs(%s: f32) {
+  // expected-error@+1 {{'tile.print' op is_unsigned speaks of 2 values, expected 1}}
+  tile.print "{}"(%s) : f32 {is_unsigned = array<i1: false, true>}
+  tile.return
+}
+
+// -----
+
+tile.kernel @breakpoint(%s: f32) {
+  // expected-error@+1 {{'tile.breakpoint' op has 2 names for 1 values}}
+  tile.breakpoint ["s", "t"](%s) : f32
+  tile.return
+}
+
+// -----
+
+tile.kernel @breakpoint_signs(%s: f32) {
+  // expected-error@+1 {{'tile.breakpoint' op is_unsigned speaks of 0 values, expected 1}}
+  tile.breakpoint ["s"](%s) : f32 {is_unsigned = array<i1>}
+  tile.return
+}
+
+// -----
+
 tile.kernel @assert(%s: f32) {
   // expected-error@+1 {{'tile.assert' op operand #0 must be 1-bit signless integer or ranked tensor of 1-bit signless integer values, but got 'f32'}}
   tile.assert %s, "no" : f32

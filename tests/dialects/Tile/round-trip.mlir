@@ -107,6 +107,12 @@ tile.kernel @facts(%c: i1, %s: f32) {
   tile.print "nothing"
   // CHECK: tile.print "s = {}, c = {}"(%{{.*}}, %{{.*}}) : f32, tensor<4xi1>
   tile.print "s = {}, c = {}"(%s, %t) : f32, tensor<4xi1>
+  // CHECK: tile.print "{}"(%{{.*}}) : f32 {is_unsigned = array<i1: false>}
+  tile.print "{}"(%s) : f32 {is_unsigned = array<i1: false>}
+  // CHECK: tile.breakpoint ["s", "pair.1"](%{{.*}}, %{{.*}}) : f32, tensor<4xi1> {constants = {tk = "64"}}
+  tile.breakpoint ["s", "pair.1"](%s, %t) : f32, tensor<4xi1> {constants = {tk = "64"}}
+  // CHECK: tile.breakpoint []{{$}}
+  tile.breakpoint []
   // CHECK: tile.assert %{{.*}}, "all of it" : tensor<4xi1>
   tile.assert %t, "all of it" : tensor<4xi1>
   // CHECK: tile.assert %{{.*}}, "scalar" : i1

@@ -225,3 +225,25 @@ tile.kernel @cube(%x: !x) attributes {tilegpu.num_warps = 4 : i64} {
   tile.print "{}" (%s) : tensor<4x1x64xf16>
   tile.return
 }
+
+// -----
+
+// Tiles of one shape are printed together, so they change to one layout; others keep theirs.
+
+!x = !tile.view<?x?xf32, strides = [?, 1], divisible = [16, 16], stride_align = [16, 4], align = 16, index = 32, read>
+!t = !tile.view<?x?xf32, strides = [1, ?], divisible = [16, 16], stride_align = [4, 16], align = 16, index = 32, read>
+
+// CHECK-LABEL: tile.kernel @print
+// CHECK: %[[ROWS:.+]] = tile.load {{.*}} -> tensor<32x32xf32, #[[L:.+]]>
+// CHECK: %[[COLUMNS:.+]] = tile.load
+// CHECK: %[[WIDE:.+]] = tile.load
+// CHECK: %[[CONVERTED:.+]] = tilegpu.convert_layout %[[COLUMNS]] : {{.*}} -> tensor<32x32xf32, #[[L]]>
+// CHECK: tilegpu.print {{.*}} values(%[[ROWS]], %[[CONVERTED]], %[[WIDE]] :
+tile.kernel @print(%x: !x, %t: !t) attributes {tilegpu.num_warps = 4 : i64} {
+  %i = tile.program_id 0 : index
+  %rows = tile.load %x[%i, %i] : !x -> tensor<32x32xf32>
+  %columns = tile.load %t[%i, %i] : !t -> tensor<32x32xf32>
+  %wide = tile.load %x[%i, %i] : !x -> tensor<16x64xf32>
+  tilegpu.print "{} {} {}" program(%i) values(%rows, %columns, %wide : tensor<32x32xf32>, tensor<32x32xf32>, tensor<16x64xf32>) unsigned [false, false, false]
+  tile.return
+}

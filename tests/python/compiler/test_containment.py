@@ -185,3 +185,14 @@ def test_ir_key_ignores_locations_and_spacing_but_not_hints():
     ]
     assert len({key, *others}) == 5
     assert phases.ir_key(COPY, SM90, CompileOptions(phases=("tile",))) == key
+
+
+def test_ir_key_knows_the_place_of_an_assertion_which_its_failure_names():
+    def key(place, other=1):
+        assertion = f'  tile.assert %c, "holds" : i1 loc("helper"({place}))\n'
+        load = f'  %c = arith.constant false loc("x.py":{other}:1)\n'
+        text = COPY.decode().replace("  tile.return", load + assertion + "  tile.return")
+        return phases.ir_key(text.encode(), SM90)
+
+    assert key('"a.py":1:2') == key('"a.py":1:2', other=2)
+    assert len({key('"a.py":1:2'), key('"a.py":2:2'), key('"b.py":1:2')}) == 3

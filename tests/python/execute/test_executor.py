@@ -148,10 +148,12 @@ def test_print_fills_the_places_of_its_format(ir, capsys):
     body = """
   %p = tile.program_id 0 : index
   %t = arith.constant dense<[1, 2]> : tensor<2xi32>
-  tile.print "program {} has {}!" (%p, %t) : index, tensor<2xi32>
+  tile.print "{} has {}!" (%p, %t) : index, tensor<2xi32>
   tile.print "bare" """
     execute(ir.kernel({}, body), [], (2,))
-    assert capsys.readouterr().out == ("program 0 has [1 2]!\nbare\nprogram 1 has [1 2]!\nbare\n")
+    assert capsys.readouterr().out == "".join(
+        f"program ({i}, 0, 0): {text}\n" for i in range(2) for text in (f"{i} has [1 2]!", "bare")
+    )
 
 
 def test_execute_failure_inside_numpy_names_the_op(ir, monkeypatch):

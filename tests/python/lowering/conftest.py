@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from simt import Machine
 from views import view
@@ -19,17 +20,21 @@ def lower(source: str, *passes: str) -> str:
     return done.stdout
 
 
-def simulate(lowered: str, arrays, threads: int, block: int = 0) -> Machine:
+def simulate(lowered: str, values, threads: int, block: int = 0) -> Machine:
     """Runs the one kernel of a lowered module as CTA `block`."""
     from tilec._mlir import ir
 
     arguments = []
-    for array in arrays:
-        strides = [stride // array.itemsize for stride in array.strides]
-        arguments += [array, *array.shape, *(stride for stride in strides if stride != 1)]
+    for value in values:
+        arguments.append(value)
+        if isinstance(value, np.ndarray):
+            strides = [stride // value.itemsize for stride in value.strides]
+            arguments += [*value.shape, *(stride for stride in strides if stride != 1)]
     with ir.Context():
         module = ir.Module.parse(lowered)
-        function = next(op for op in module.body.operations if op.operation.name == "llvm.func")
+        function = next(
+            op for op in module.body.operations if "nvvm.kernel" in op.operation.attributes
+        )
         machine = Machine(threads, SHARED_BYTES, block)
         machine.run(function, arguments)
     return machine
@@ -60,13 +65,23 @@ def run_kernel():
 
 
 @pytest.fixture
-def compile_and_run():
-    """Takes a `tile` module through all passes and runs CTAs of its one kernel; gives the last."""
+def run_programs():
+    """Takes a `tile` module through all passes and runs CTAs of its one kernel; gives them all."""
 
-    def run(source: str, arrays, blocks=1, options="target=sm_80") -> Machine:
+    def run(source: str, arguments, blocks=1, options="target=sm_80") -> list[Machine]:
         passes = (f"--tilec-tilegpu={options}", "--convert-tilegpu-to-nvvm", "--cse")
         lowered = lower(source, "--tilec-tile", *passes)
         threads = int(re.search(r"nvvm.reqntid = array<i32: (\d+)", lowered)[1])
-        return [simulate(lowered, arrays, threads, block) for block in range(blocks)][-1]
+        return [simulate(lowered, arguments, threads, block) for block in range(blocks)]
+
+    return run
+
+
+@pytest.fixture
+def compile_and_run(run_programs):
+    """Does the same, and gives the last."""
+
+    def run(source: str, arguments, blocks=1, options="target=sm_80") -> Machine:
+        return run_programs(source, arguments, blocks, options)[-1]
 
     return run

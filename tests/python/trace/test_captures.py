@@ -328,3 +328,16 @@ def test_loaded_names_follow_attributes_and_nested_code():
         """
     )["kernel"]
     assert loaded_names(kernel.__code__) == (("a", "b", "c"), ("d", "e"), ("table",))
+
+
+@pytest.mark.parametrize("name", ["tl.assert_", "check"])
+def test_function_that_asserts_counts_with_its_lines(name):
+    import tilec
+
+    def taken(lines, call):
+        body = f"def kernel(x):\n    y = x\n    return [{call}(v) for v in y]\n"
+        return digest(scope("\n" * lines + body, tl=tilec, check=tilec.assert_)["kernel"])
+
+    assert taken(0, name) != taken(1, name)
+    assert taken(0, name) == taken(0, name)
+    assert taken(0, "tl.print") == taken(1, "tl.print")
