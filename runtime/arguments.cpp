@@ -251,17 +251,27 @@ private:
     bool ignore = frame.ignoreHostAlignment && view.device == hostDevice;
     frame.key.push(packArray(view, ignore ? bytesOf(view.dtype) : view.pointer));
     if (view.access == Access::exclusive)
-      for (int dim = 0; dim < view.rank; ++dim)
-        frame.key.push(static_cast<uint64_t>(view.tile[dim]));
+      pushTile(view);
   }
 
-  static void divide(ArrayView &view, const Marker &marker) {
+  void pushTile(const ArrayView &view) {
+    if (!view.tile)
+      return frame.key.push(automaticTileWord);
+    for (int dim = 0; dim < view.rank; ++dim)
+      frame.key.push(static_cast<uint64_t>(view.tile[dim]));
+  }
+
+  void divide(ArrayView &view, const Marker &marker) {
+    view.tile = nullptr;
+    if (marker.automatic) {
+      frame.automatic = true;
+      frame.chosenRank = view.rank;
+      return;
+    }
     if (marker.tileRank != view.rank)
       throw ArgumentProblem{"is a partition of an array with " + std::to_string(view.rank) +
                             " dimensions into tiles with " + std::to_string(marker.tileRank) + ", expected as many"};
-    view.tile = marker.tile;
-    for (int dim = 0; dim < view.rank; ++dim)
-      view.grid[dim] = view.shape[dim] / marker.tile[dim] + (view.shape[dim] % marker.tile[dim] != 0);
+    setTile(view, marker.tile);
   }
 
   KernelSignature &signature;

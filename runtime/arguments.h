@@ -74,7 +74,10 @@ struct Frame {
   // Filled by the launch checks.
   int device = anyDevice;
   uintptr_t stream = 0;
-  bool tiled = false; // the launch has partitions
+  bool tiled = false;          // the launch has partitions
+  bool automatic = false;      // partitions have tl.AUTO for a tile,
+  int chosenRank = 0;          // which has so many dimensions
+  int64_t chosenTile[maxRank]; // and becomes this one
   int64_t programs = 0;
   unsigned grid[3] = {1, 1, 1};
 };
@@ -82,6 +85,13 @@ struct Frame {
 /// Binds a call's arguments: fills the frame up to its key, except for the
 /// device word, which the checks complete. Raises LaunchError.
 void bindArguments(KernelSignature &signature, PyObject *const *args, size_t nargsf, PyObject *kwnames, Frame &frame);
+
+/// Divides an array into tiles; `tile` outlives the view.
+inline void setTile(ArrayView &view, const int64_t *tile) {
+  view.tile = tile;
+  for (int dim = 0; dim < view.rank; ++dim)
+    view.grid[dim] = view.shape[dim] / tile[dim] + (view.shape[dim] % tile[dim] != 0);
+}
 
 /// "'x'", or "'pair[1]'" inside a tuple: the name of a flat argument.
 std::string nameOfArgument(const KernelSignature &signature, const Frame &frame, size_t flatIndex);

@@ -31,6 +31,7 @@ struct ArrayView {
   /// The bytes of all elements are within [low, high).
   uint64_t low, high;
   /// Of a partition: the tile's extents and the number of tiles per dimension.
+  /// Null until a tile was chosen for tl.AUTO.
   const int64_t *tile;
   int64_t grid[maxRank];
   int device;

@@ -7,6 +7,7 @@
 #include "markers.h"
 #include "nvjitlink.h"
 #include "overlap.h"
+#include "tiling_bindings.h"
 #include "variant.h"
 
 #include <nanobind/nanobind.h>
@@ -137,6 +138,7 @@ NB_MODULE(_runtime, module) {
              "Name, capability, multiprocessors, memory_bytes and "
              "shared_bytes_per_block of a GPU.");
 
+  addTilePlan(module);
   module.def("nvjitlink_link", &linkPtx, nb::arg("ptx"), nb::arg("options"), nb::arg("library") = "",
              "Assemble PTX; returns the cubin and the assembler's log. Raises "
              "NvJitLinkError with its log.");

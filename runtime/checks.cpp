@@ -7,6 +7,7 @@
 #include "overlap.h"
 #include "plan.h"
 
+#include <algorithm>
 #include <limits>
 
 using namespace tilec::runtime;
@@ -24,9 +25,42 @@ public:
   void run() {
     checkDevices();
     checkStreams();
-    if (!checkTileGrids())
+    if (frame.automatic)
+      checkSharedTile();
+    else if (!checkTileGrids())
       readExplicitGrid();
     checkWrites();
+  }
+
+  /// Whatever tile is chosen for tl.AUTO, all partitions have one tile grid.
+  void checkSharedTile() {
+    refuseExplicitGrid();
+    size_t first = 0;
+    while (frame.arrays[first].access != Access::exclusive || frame.arrays[first].tile)
+      ++first;
+    const ArrayView &decider = frame.arrays[first];
+    for (size_t k = 0; k < frame.arrays.size(); ++k) {
+      const ArrayView &view = frame.arrays[k];
+      if (view.access != Access::exclusive)
+        continue;
+      if (view.tile)
+        raiseLaunchError("partitions of one launch have one tile: " + name(first) + " has tl.AUTO, " + name(k) +
+                             " has " + tupleText(view.tile, view.rank),
+                         "use tl.AUTO for every partition, or for none");
+      if (view.rank != decider.rank || !std::equal(view.shape, view.shape + view.rank, decider.shape))
+        raiseLaunchError("partitions by tl.AUTO have different shapes: " + name(first) + " has " + shapeText(decider) +
+                             ", " + name(k) + " has " + shapeText(view),
+                         "all share one tile; give partitions of different shapes their tile shapes");
+    }
+    frame.tiled = true;
+    frame.programs = std::find(decider.shape, decider.shape + decider.rank, 0) == decider.shape + decider.rank;
+  }
+
+  void divideByChosenTile() {
+    for (ArrayView &view : frame.arrays)
+      if (view.access == Access::exclusive)
+        setTile(view, frame.chosenTile);
+    checkTileGrids();
   }
 
 private:
@@ -116,14 +150,20 @@ private:
     }
     if (!first)
       return false;
-    if (frame.gridObject && frame.gridObject != Py_None)
-      raiseLaunchError("grid= was given to a launch with a partition, whose "
-                       "tile grid is the grid",
-                       "leave grid= out");
+    refuseExplicitGrid();
     frame.tiled = true;
     setPrograms(first->grid, first->rank);
     return true;
   }
+
+  void refuseExplicitGrid() {
+    if (frame.gridObject && frame.gridObject != Py_None)
+      raiseLaunchError("grid= was given to a launch with a partition, whose "
+                       "tile grid is the grid",
+                       "leave grid= out");
+  }
+
+  static std::string shapeText(const ArrayView &view) { return tupleText(view.shape, view.rank); }
 
   static bool sameGrid(const ArrayView &a, const ArrayView &b) {
     if (a.rank != b.rank)
@@ -256,4 +296,12 @@ private:
 void tilec::runtime::checkLaunch(const KernelSignature &signature, Frame &frame) {
   LaunchChecker(signature, frame).run();
   frame.key[0] = makeWord(KeyTag::device, frame.device == hostDevice ? hostKey : static_cast<uint64_t>(frame.device));
+}
+
+void tilec::runtime::divideByChosenTile(const KernelSignature &signature, Frame &frame) {
+  LaunchChecker(signature, frame).divideByChosenTile();
+}
+
+void tilec::runtime::checkSharedTile(const KernelSignature &signature, Frame &frame) {
+  LaunchChecker(signature, frame).checkSharedTile();
 }

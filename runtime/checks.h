@@ -16,6 +16,16 @@ namespace tilec::runtime {
 /// - every argument that may be written is writable, disjoint from every other
 ///   argument, and does not overlap itself. tl.unchecked arrays may overlap
 ///   what is written, but not what is read: reads are moved across writes.
+///
+/// With tl.AUTO the grid stays open until divideByChosenTile; the program count is 0
+/// when there will be none, and 1 else.
 void checkLaunch(const KernelSignature &signature, Frame &frame);
+
+/// The part of these checks that partitions by tl.AUTO need to be planned for:
+/// all have one shape.
+void checkSharedTile(const KernelSignature &signature, Frame &frame);
+
+/// Divides all partitions by the frame's chosen tile and completes the grid.
+void divideByChosenTile(const KernelSignature &signature, Frame &frame);
 
 } // namespace tilec::runtime

@@ -39,6 +39,7 @@ public:
   const T *data() const { return items; }
   size_t size() const { return count; }
   bool empty() const { return count == 0; }
+  void clear() { count = 0; }
   T *begin() { return items; }
   T *end() { return items + count; }
   const T *begin() const { return items; }

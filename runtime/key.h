@@ -8,8 +8,14 @@
 // sequence needs no separators: each word says what follows it.
 //
 //   array    1 | dtype:5 rank:4 access:2 align:3 wide:1 | 8 × dimension:6
-//            (then, of a partition, one word per tile extent)
+//            (then, of a partition, one word per tile extent, or a zero word for
+//            tl.AUTO)
 //   others   0 | tag:7 | payload:56
+//
+// A launch with tl.AUTO is looked up twice: by these words and the extents of
+// all its arrays for the tile, which is cheap to plan again, and then by the
+// words that the same launch would have with that tile written out, followed
+// by the plan's other decisions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +33,11 @@ enum class KeyTag : uint8_t {
   scalar,   // payload: the dtype
   constant, // payload: the number of the interned constant
   sequence, // payload: the number of items that follow
+  plan,     // payload: the number of the interned decisions beside the tile
 };
+
+/// In place of the extents of a tile that is yet to be chosen.
+constexpr uint64_t automaticTileWord = 0;
 
 constexpr uint64_t arrayBit = uint64_t(1) << 63;
 constexpr int tagShift = 56;

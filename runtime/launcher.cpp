@@ -6,8 +6,10 @@
 #include "arguments.h"
 #include "breakdown.h"
 #include "checks.h"
+#include "choice.h"
 #include "errors.h"
 #include "launch.h"
+#include "shape_table.h"
 #include "specification.h"
 #include "variant_table.h"
 
@@ -57,6 +59,7 @@ private:
 struct LauncherState {
   KernelSignature signature;
   VariantTable variants;
+  ShapeTable planned; // of launches with tl.AUTO
   ResolveLock resolving;
 };
 
@@ -80,11 +83,13 @@ LauncherState &stateOf(PyObject *self) {
 
 Ref deviceObject(int device) { return device < 0 ? Ref::share(Py_None) : Ref::steal(PyLong_FromLong(device)); }
 
-/// Asks Python for the variant of this key and remembers it.
-Ref askPython(PyObject *self, LauncherState &state, const Frame &frame) {
+/// Asks Python for the variant of this key and remembers it. `decisions` are
+/// those of the plan, with tl.AUTO.
+std::shared_ptr<const Candidate> askPython(PyObject *self, LauncherState &state, const Frame &frame, PyObject *device,
+                                           PyObject *decisions) {
   Ref specs = specificationOf(state.signature, frame);
-  Ref device = deviceObject(frame.device);
-  Ref answer = Ref::steal(PyObject_CallMethod(self, "_resolve", "OO", specs.get(), device.get()));
+  Ref name = Ref::steal(PyUnicode_InternFromString("_resolve"));
+  Ref answer = Ref::steal(PyObject_CallMethodObjArgs(self, name.get(), specs.get(), device, decisions, nullptr));
   PyObject *target = nullptr;
   PyObject *guards = nullptr;
   if (!PyArg_ParseTuple(answer.get(), "OO", &target, &guards))
@@ -96,25 +101,60 @@ Ref askPython(PyObject *self, LauncherState &state, const Frame &frame) {
     PyErr_SetString(PyExc_TypeError, "_resolve returned the wrong target");
     throw ErrorSet{};
   }
-  state.variants.insert(frame.key.data(), frame.key.size(), {Ref::share(target), parseGuards(guards)});
-  return Ref::share(target);
+  auto candidate = std::make_shared<Candidate>(Candidate{Ref::share(target), parseGuards(guards), {}});
+  if (frame.automatic)
+    candidate->tile.assign(frame.chosenTile, frame.chosenTile + frame.chosenRank);
+  state.variants.insert(frame.key.data(), frame.key.size(), candidate);
+  return candidate;
 }
+
+class HeldLock {
+public:
+  explicit HeldLock(ResolveLock &lock) : lock(lock) { lock.acquire(); }
+  ~HeldLock() { lock.release(); }
+  HeldLock(const HeldLock &) = delete;
+
+private:
+  ResolveLock &lock;
+};
 
 Ref resolve(PyObject *self, LauncherState &state, const Frame &frame) {
-  struct Held {
-    explicit Held(ResolveLock &lock) : lock(lock) { lock.acquire(); }
-    ~Held() { lock.release(); }
-    ResolveLock &lock;
-  } held(state.resolving);
+  HeldLock held(state.resolving);
   Ref target = state.variants.find(frame.key.data(), frame.key.size());
-  return target ? target : askPython(self, state, frame);
+  if (target)
+    return target;
+  return askPython(self, state, frame, deviceObject(frame.device).get(), nullptr)->target;
 }
 
-Ref extentsTuple(const int64_t *values, int rank) {
-  Ref tuple = Ref::steal(PyTuple_New(rank));
-  for (int dim = 0; dim < rank; ++dim)
-    PyTuple_SET_ITEM(tuple.get(), dim, Ref::steal(PyLong_FromLongLong(values[dim])).release());
-  return tuple;
+//===----------------------------------------------------------------------===//
+// tl.AUTO
+//===----------------------------------------------------------------------===//
+
+/// Plans a tile for shapes not seen before; launches that get the same tile and
+/// decisions share a variant.
+std::shared_ptr<const Candidate> plan(PyObject *self, LauncherState &state, Frame &frame, const ShapeKey &shapes) {
+  HeldLock held(state.resolving);
+  if (std::shared_ptr<const Candidate> found = state.planned.find(shapes.data(), shapes.size()))
+    return found; // another thread was faster
+  Ref device = deviceObject(frame.device);
+  Ref decisions = planTile(self, state.signature, frame, device.get());
+  std::shared_ptr<const Candidate> found = state.variants.findCandidate(frame.key.data(), frame.key.size());
+  if (!found)
+    found = askPython(self, state, frame, device.get(), decisions.get());
+  state.planned.insert(shapes.data(), shapes.size(), found);
+  return found;
+}
+
+/// What to run for a launch with tl.AUTO, whose frame gets its tile and grid.
+Ref chooseTile(PyObject *self, LauncherState &state, Frame &frame) {
+  ShapeKey shapes;
+  shapeKeyOf(frame, shapes);
+  std::shared_ptr<const Candidate> found = state.planned.find(shapes.data(), shapes.size());
+  if (!found)
+    found = plan(self, state, frame, shapes);
+  std::copy(found->tile.begin(), found->tile.end(), frame.chosenTile);
+  divideByChosenTile(state.signature, frame);
+  return found->target;
 }
 
 /// A host array as the numpy array that the CPU executor works on.
@@ -150,8 +190,10 @@ void callLauncher(PyObject *self, PyObject *const *args, size_t nargsf, PyObject
   checkLaunch(state.signature, frame);
   if (frame.programs == 0)
     return;
-  Ref target = state.variants.find(frame.key.data(), frame.key.size());
-  if (!target)
+  Ref target;
+  if (frame.automatic)
+    target = chooseTile(self, state, frame);
+  else if (target = state.variants.find(frame.key.data(), frame.key.size()); !target)
     target = resolve(self, state, frame);
   if (Variant *variant = variantIn(target.get()))
     launch(*variant, state.signature, frame);
@@ -181,6 +223,19 @@ PyObject *specialize(PyObject *self, PyObject *const *args, Py_ssize_t count, Py
     Ref specs = specificationOf(state.signature, frame);
     Ref deviceRef = deviceObject(device);
     return PyTuple_Pack(2, specs.get(), deviceRef.get());
+  } catch (const ErrorSet &) {
+    return nullptr;
+  }
+}
+
+PyObject *shapes(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames) {
+  try {
+    Frame frame;
+    LauncherState &state = stateOf(self);
+    bindArguments(state.signature, args, static_cast<size_t>(count), kwnames, frame);
+    if (frame.automatic)
+      checkSharedTile(state.signature, frame);
+    return shapesOf(frame).release();
   } catch (const ErrorSet &) {
     return nullptr;
   }
@@ -285,6 +340,8 @@ void deallocate(PyObject *object) {
 
 PyMethodDef methods[] = {{"_specialize", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(specialize)),
                           METH_FASTCALL | METH_KEYWORDS, "The specifications of a call's parameters, and its device."},
+                         {"_shapes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(shapes)),
+                          METH_FASTCALL | METH_KEYWORDS, "The extents of a call's arrays, in flat order."},
                          {"_repeat", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(repeat)),
                           METH_FASTCALL | METH_KEYWORDS, "One part of a launch, many times: for benchmarks."},
                          {"__init_subclass__", initSubclass, METH_NOARGS | METH_CLASS, nullptr},

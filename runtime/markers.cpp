@@ -13,6 +13,7 @@ using namespace tilec::runtime;
 PyTypeObject *tilec::runtime::partitionType = nullptr;
 PyTypeObject *tilec::runtime::accumulateType = nullptr;
 PyTypeObject *tilec::runtime::uncheckedType = nullptr;
+PyObject *tilec::runtime::automaticTile = nullptr;
 
 const char *tilec::runtime::nameOf(Access access) {
   switch (access) {
@@ -37,7 +38,9 @@ int64_t tileExtent(PyObject *item, Py_ssize_t dim) {
   Ref index = Ref::share(item);
   if (!PyLong_CheckExact(item)) {
     if (!PyIndex_Check(item))
-      raiseLaunchError("tile_shape[" + std::to_string(dim) + "] must be an integer, found " + describe(item));
+      raiseLaunchError("tile_shape[" + std::to_string(dim) + "] must be an integer, found " + describe(item),
+                       item == automaticTile ? "tl.AUTO stands for a whole tile shape: tl.partition(array, tl.AUTO)"
+                                             : "");
     index = Ref::steal(PyNumber_Index(item));
   }
   int overflow = 0;
@@ -50,6 +53,11 @@ int64_t tileExtent(PyObject *item, Py_ssize_t dim) {
 }
 
 void parseTileShape(Marker *marker, PyObject *tileShape) {
+  if (tileShape == automaticTile) {
+    marker->automatic = true;
+    marker->tileShape = Ref::share(tileShape).release();
+    return;
+  }
   // A bare integer is the tile of a vector.
   if (!PyTuple_Check(tileShape) && !PyList_Check(tileShape)) {
     if (!PyIndex_Check(tileShape))
@@ -212,8 +220,36 @@ PyTypeObject *makeType(const char *name, const char *doc) {
   return reinterpret_cast<PyTypeObject *>(Ref::steal(PyType_FromSpec(&spec)).release());
 }
 
+PyObject *automaticRepresentation(PyObject *) { return PyUnicode_FromString("tl.AUTO"); }
+
+/// Copies and pickles are the one object again.
+PyObject *automaticReduce(PyObject *, PyObject *) { return PyUnicode_FromString("AUTO"); }
+
+PyMethodDef automaticMethods[] = {{"__reduce__", automaticReduce, METH_NOARGS, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
+
+constexpr const char *automaticDoc =
+    "The tile shape that suits the launch: ``tl.partition(y, tl.AUTO)``.\n\n"
+    "The compiler plans it from the kernel, the shapes of the arrays and the GPU, and compiles one\n"
+    "variant for every plan that comes up. Inside the kernel the tile shape is a constant as ever.\n\n"
+    "All partitions of a launch share the tile, so their arrays have one shape; none may have a\n"
+    "tile shape of its own. The kernel must be right for any tile, with one exception: a dimension\n"
+    "of its tile that it reduces is never divided.";
+
+PyObject *makeAutomatic() {
+  PyType_Slot slots[] = {{Py_tp_doc, const_cast<char *>(automaticDoc)},
+                         {Py_tp_repr, reinterpret_cast<void *>(automaticRepresentation)},
+                         {Py_tp_methods, automaticMethods},
+                         {0, nullptr}};
+  PyType_Spec spec = {"tilec._runtime.Auto", sizeof(PyObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  Ref type = Ref::steal(PyType_FromSpec(&spec));
+  return Ref::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject *>(type.get()), 0)).release();
+}
+
 constexpr const char *partitionDoc = "partition(array, tile_shape)\n--\n\n"
-                                     "An output, divided into disjoint tiles: one per program of the launch.";
+                                     "An output, divided into disjoint tiles: one per program of the launch.\n\n"
+                                     "``tile_shape`` has one extent a dimension, or is ``tl.AUTO``.";
 constexpr const char *accumulateDoc = "accumulate(array)\n--\n\nAn array that a kernel changes by atomics only.";
 constexpr const char *uncheckedDoc = "unchecked(array)\n--\n\n"
                                      "A raw read-write view: the author answers for races.";
@@ -232,6 +268,9 @@ void tilec::runtime::addMarkerTypes(PyObject *module) {
   partitionType = makeType("tilec._runtime.Partition", partitionDoc);
   accumulateType = makeType("tilec._runtime.Accumulate", accumulateDoc);
   uncheckedType = makeType("tilec._runtime.Unchecked", uncheckedDoc);
+  automaticTile = makeAutomatic();
+  check(PyObject_SetAttrString(module, "AUTO", automaticTile));
+  check(PyObject_SetAttrString(module, "Auto", reinterpret_cast<PyObject *>(Py_TYPE(automaticTile))));
   check(PyModule_AddFunctions(module, functions));
   for (PyTypeObject *type : {partitionType, accumulateType, uncheckedType}) {
     const char *name = strrchr(type->tp_name, '.') + 1;

@@ -16,15 +16,19 @@ namespace tilec::runtime {
 
 struct Marker {
   PyObject_HEAD PyObject *array;
-  PyObject *tileShape; // a tuple of ints; null unless a partition
+  PyObject *tileShape; // a tuple of ints, or AUTO; null unless a partition
   Access access;
+  bool automatic; // the tile is tl.AUTO
   uint8_t tileRank;
   int64_t tile[maxRank];
 };
 
 extern PyTypeObject *partitionType, *accumulateType, *uncheckedType;
 
-/// Creates the three types and adds them to the module.
+/// tl.AUTO, which stands for a tile shape that the plan chooses.
+extern PyObject *automaticTile;
+
+/// Creates the types and adds them to the module, with AUTO.
 void addMarkerTypes(PyObject *module);
 
 inline bool isMarker(PyTypeObject *type) {

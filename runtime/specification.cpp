@@ -37,6 +37,7 @@ public:
       return Ref::steal(Py_BuildValue("(sO)", "tuple", items.get()));
     }
     case KeyTag::device:
+    case KeyTag::plan:
       break;
     }
     PyErr_SetString(PyExc_SystemError, "corrupt launch key");
@@ -51,7 +52,9 @@ private:
     Ref divisible = makeTuple(facts.rank, [&](Py_ssize_t k) { return number(dims[k].divisible); });
     Ref strideAlign = makeTuple(facts.rank, [&](Py_ssize_t k) { return number(dims[k].strideAlignBytes); });
     Ref tile = Ref::share(Py_None);
-    if (facts.access == Access::exclusive)
+    if (facts.access == Access::exclusive && *next == automaticTileWord)
+      tile = Ref::steal(PyUnicode_FromString("auto")), ++next;
+    else if (facts.access == Access::exclusive)
       tile = makeTuple(facts.rank, [&](Py_ssize_t) { return number(static_cast<long long>(*next++)); });
     return Ref::steal(Py_BuildValue("(ssisOOOiiO)", "view", nameOf(facts.dtype), facts.rank, nameOf(facts.access),
                                     units.get(), divisible.get(), strideAlign.get(), facts.alignBytes, facts.indexBits,
@@ -67,4 +70,13 @@ private:
 Ref tilec::runtime::specificationOf(const KernelSignature &signature, const Frame &frame) {
   Decoder decoder(signature, frame);
   return makeTuple(static_cast<Py_ssize_t>(signature.parameters.size()), [&](Py_ssize_t) { return decoder.decode(); });
+}
+
+Ref tilec::runtime::extentsTuple(const int64_t *values, int rank) {
+  return makeTuple(rank, [&](Py_ssize_t dim) { return number(values[dim]); });
+}
+
+Ref tilec::runtime::shapesOf(const Frame &frame) {
+  return makeTuple(static_cast<Py_ssize_t>(frame.arrays.size()),
+                   [&](Py_ssize_t k) { return extentsTuple(frame.arrays[k].shape, frame.arrays[k].rank); });
 }

@@ -38,26 +38,37 @@ bool Guard::holds() const {
   return false;
 }
 
-Ref VariantTable::find(const uint64_t *words, size_t count) const {
-  if (slots.empty())
-    return {};
-  uint32_t index = slots[slotOf(hashWords(words, count), words, count)];
-  if (index == none)
-    return {};
-  const Entry &entry = *entries[index];
-  for (size_t k = 0; k < entry.candidates.size(); ++k) {
-    const Candidate *candidate = entry.candidates[k].get();
-    if (candidate->guards.empty())
-      return candidate->target;
-    // A predicate runs Python, which may launch and insert: hold on to it.
-    std::shared_ptr<const Candidate> held = entry.candidates[k];
-    if (std::all_of(held->guards.begin(), held->guards.end(), [](const Guard &guard) { return guard.holds(); }))
-      return held->target;
-  }
-  return {};
+bool Candidate::holds() const {
+  return std::all_of(guards.begin(), guards.end(), [](const Guard &guard) { return guard.holds(); });
 }
 
-void VariantTable::insert(const uint64_t *words, size_t count, Candidate candidate) {
+const VariantTable::Entry *VariantTable::entryOf(const uint64_t *words, size_t count) const {
+  if (slots.empty())
+    return nullptr;
+  uint32_t index = slots[slotOf(hashWords(words, count), words, count)];
+  return index == none ? nullptr : entries[index].get();
+}
+
+Ref VariantTable::find(const uint64_t *words, size_t count) const {
+  const Entry *entry = entryOf(words, count);
+  if (entry && entry->candidates.front()->guards.empty())
+    return entry->candidates.front()->target;
+  std::shared_ptr<const Candidate> found = findCandidate(words, count);
+  return found ? found->target : Ref();
+}
+
+std::shared_ptr<const Candidate> VariantTable::findCandidate(const uint64_t *words, size_t count) const {
+  const Entry *entry = entryOf(words, count);
+  for (size_t k = 0; entry && k < entry->candidates.size(); ++k) {
+    // A predicate runs Python, which may launch and insert: hold on to it.
+    std::shared_ptr<const Candidate> held = entry->candidates[k];
+    if (held->holds())
+      return held;
+  }
+  return nullptr;
+}
+
+void VariantTable::insert(const uint64_t *words, size_t count, std::shared_ptr<const Candidate> candidate) {
   if ((entries.size() + 1) * 2 > slots.size())
     rehash(std::max<size_t>(16, slots.size() * 2));
   uint64_t hash = hashWords(words, count);
@@ -70,7 +81,7 @@ void VariantTable::insert(const uint64_t *words, size_t count, Candidate candida
     entries.push_back(std::move(fresh));
   }
   auto &candidates = entries[index]->candidates;
-  candidates.insert(candidates.begin(), std::make_shared<const Candidate>(std::move(candidate)));
+  candidates.insert(candidates.begin(), std::move(candidate));
   if (candidates.size() > maxCandidates)
     candidates.pop_back();
 }

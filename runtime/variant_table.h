@@ -27,6 +27,9 @@ struct Guard {
 struct Candidate {
   Ref target;
   std::vector<Guard> guards;
+  std::vector<int64_t> tile; // of a launch with tl.AUTO: what was chosen
+
+  bool holds() const;
 };
 
 /// An open-addressing hash table of word sequences. One key may have several
@@ -36,7 +39,10 @@ public:
   /// The first candidate whose guards hold; its target, or nothing.
   Ref find(const uint64_t *words, size_t count) const;
 
-  void insert(const uint64_t *words, size_t count, Candidate candidate);
+  /// The same candidate, or null.
+  std::shared_ptr<const Candidate> findCandidate(const uint64_t *words, size_t count) const;
+
+  void insert(const uint64_t *words, size_t count, std::shared_ptr<const Candidate> candidate);
 
   size_t size() const { return entries.size(); }
 
@@ -48,6 +54,7 @@ private:
   };
   static constexpr uint32_t none = UINT32_MAX;
 
+  const Entry *entryOf(const uint64_t *words, size_t count) const;
   size_t slotOf(uint64_t hash, const uint64_t *words, size_t count) const;
   void rehash(size_t capacity);
 

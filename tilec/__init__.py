@@ -111,12 +111,13 @@ from tilec.lang.values import Scalar, Tile
 from tilec.lang.views import Partition, TensorView
 
 if TYPE_CHECKING:
-    from tilec._runtime import accumulate, partition, unchecked
+    from tilec._runtime import AUTO, accumulate, partition, unchecked
     from tilec.arrays.description import ArraySpec
     from tilec.jit.kernel import Kernel, kernel
 
 # What launches: loaded at its first use, so that tracing needs no compiled runtime.
 _LAUNCHING = {
+    "AUTO": "tilec._runtime",
     "ArraySpec": "tilec.arrays.description",
     "Kernel": "tilec.jit.kernel",
     "accumulate": "tilec._runtime",
@@ -139,6 +140,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "AUTO",
     "ArraySpec",
     "CacheWarning",
     "CompileError",

@@ -2,6 +2,7 @@
 #include "dialects/Target/Compile.h"
 
 #include "dialects/Pipelines/Pipelines.h"
+#include "dialects/Plan/Summary.h"
 #include "dialects/Target/Containment.h"
 #include "dialects/Target/PTX.h"
 #include "dialects/Tile/IR/SourceFrames.h"
@@ -218,6 +219,23 @@ std::string tilec::irKey(StringRef bytecode) {
     key = llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(canonical)), /*LowerCase=*/true);
   };
   return runContained(work) ? std::string() : key;
+}
+
+std::string tilec::summarize(StringRef bytecode) {
+  std::string out;
+  auto work = [&] {
+    std::unique_ptr<MLIRContext> context = makeContext();
+    OwningOpRef<ModuleOp> module = parseQuietly(bytecode, *context);
+    if (!module)
+      return;
+    PassManager pm(context.get());
+    buildTilePipeline(pm);
+    if (failed(pm.run(*module)))
+      return;
+    for (tile::KernelOp kernel : module->getOps<tile::KernelOp>())
+      out = text(summarize(kernel));
+  };
+  return runContained(work) ? std::string() : out;
 }
 
 std::string tilec::print(StringRef bytecode, bool locations) {

@@ -22,6 +22,10 @@ std::string compile(llvm::StringRef bytecode, llvm::StringRef options);
 /// line they came from. Empty when the module does not parse.
 std::string irKey(llvm::StringRef bytecode);
 
+/// What a plan of tiles needs to know of a kernel: the JSON text described in dialects/Plan/Summary.h. Empty when the
+/// module does not parse.
+std::string summarize(llvm::StringRef bytecode);
+
 /// The textual form of a module, with or without locations. Empty when it does not parse.
 std::string print(llvm::StringRef bytecode, bool locations);
 

@@ -21,6 +21,10 @@ void tilecIrKey(MlirStringRef bytecode, MlirStringCallback result, void *userDat
   give(tilec::irKey(unwrap(bytecode)), result, userData);
 }
 
+void tilecSummarize(MlirStringRef bytecode, MlirStringCallback result, void *userData) {
+  give(tilec::summarize(unwrap(bytecode)), result, userData);
+}
+
 void tilecPrint(MlirStringRef bytecode, bool locations, MlirStringCallback result, void *userData) {
   give(tilec::print(unwrap(bytecode), locations), result, userData);
 }

@@ -18,6 +18,7 @@ MLIR_CAPI_EXPORTED void tilecRegisterDialects(MlirDialectRegistry registry);
 MLIR_CAPI_EXPORTED void tilecCompile(MlirStringRef bytecode, MlirStringRef options, MlirStringCallback result,
                                      void *userData);
 MLIR_CAPI_EXPORTED void tilecIrKey(MlirStringRef bytecode, MlirStringCallback result, void *userData);
+MLIR_CAPI_EXPORTED void tilecSummarize(MlirStringRef bytecode, MlirStringCallback result, void *userData);
 MLIR_CAPI_EXPORTED void tilecPrint(MlirStringRef bytecode, bool locations, MlirStringCallback result, void *userData);
 MLIR_CAPI_EXPORTED int tilecOptMain(int argc, char **argv);
 

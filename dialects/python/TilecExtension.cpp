@@ -42,6 +42,16 @@ NB_MODULE(_tilec, m) {
       },
       nb::arg("bytecode"), "SHA-256 of the canonical module without locations, in hexadecimal.");
   m.def(
+      "summarize",
+      [](const nb::bytes &bytecode) {
+        std::string result;
+        tilecSummarize(ref(bytecode), append, &result);
+        if (result.empty())
+          throw nb::value_error("not a module of the tile dialect");
+        return result;
+      },
+      nb::arg("bytecode"), "What a plan of tiles needs to know of a kernel: see dialects/Plan/Summary.h.");
+  m.def(
       "print_module",
       [](const nb::bytes &bytecode, bool locations) {
         std::string result;

@@ -6,6 +6,7 @@ import argparse
 import json
 
 from tilec.commands.loading import choose_target, examples_of
+from tilec.commands.plan_table import plan_lines
 from tilec.compiler.disassemble import disassemble
 from tilec.compiler.phases import PHASES, module_text
 from tilec.jit.job import CompileJob
@@ -15,8 +16,8 @@ _CHOICES = ("traced", *PHASES, "ptx", "sass", "plan")
 
 EPILOG = (
     "Phases: traced and tile (what the author said), tilegpu (layouts, shared memory, warps), "
-    "lower and llvm, ptx, sass (machine code; needs nvdisasm or cuobjdump), plan (how it is "
-    "launched)."
+    "lower and llvm, ptx, sass (machine code; needs nvdisasm or cuobjdump), plan (which tile "
+    "tl.AUTO becomes and why, and how the kernel is launched)."
 )
 
 
@@ -35,6 +36,10 @@ def run(options: argparse.Namespace) -> int:
         args, kwargs = example.arguments()
         request = example.kernel.request(*args, target=target.name, **kwargs)
         print(f"// {example.kernel.name}({example.text}), {target.name}, {options.phase}")
+        if options.phase == "plan":
+            explained = example.kernel.explain(*args, target=target.name, **kwargs)
+            for line in plan_lines(explained) if explained else ():
+                print(line)
         print(_text(CompileJob(request, (options.phase,)), options.phase).rstrip())
     return 0
 

@@ -28,6 +28,10 @@ class Extension(Protocol):
         """Return the digest of the canonical module."""
         ...
 
+    def summarize(self, bytecode: bytes) -> str:
+        """Return what a plan needs to know of a kernel, as JSON text."""
+        ...
+
     def print_module(self, bytecode: bytes, locations: bool) -> str:
         """Return the textual form of a module."""
         ...

@@ -11,7 +11,7 @@ import json
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -38,6 +38,7 @@ class CompileOptions:
     Attributes:
         num_warps: the author's hint, or None.
         num_stages: the author's hint, or None.
+        plan: the decisions of a tile plan as JSON text; None leaves them to the passes.
         phases: names of ``PHASES`` whose text is wanted.
         fault: ``"abort"``, ``"segv"`` or ``"hang"`` fails on purpose inside a pass: for the tests
             of containment.
@@ -45,6 +46,7 @@ class CompileOptions:
 
     num_warps: int | None = None
     num_stages: int | None = None
+    plan: str | None = None
     phases: tuple[str, ...] = ()
     fault: str | None = None
 
@@ -56,6 +58,8 @@ class CompileOptions:
             "num_warps": self.num_warps,
             "num_stages": self.num_stages,
         }
+        if self.plan:
+            options["plan"] = json.loads(self.plan)
         return {**options, "fault": self.fault} if self.fault else options
 
 
@@ -119,7 +123,7 @@ def compile_module(
     options = options or CompileOptions()
     dump_dir = settings.current().dump_dir
     if dump_dir is not None:
-        options = CompileOptions(options.num_warps, options.num_stages, PHASES, options.fault)
+        options = replace(options, phases=PHASES)
     lowered = _lower(bytecode, target, options)
     plan = cast("dict[str, Any]", lowered["plan"])
     start = time.perf_counter()
@@ -155,7 +159,22 @@ def ir_key(bytecode: bytes, target: Target, options: CompileOptions | None = Non
         containment.note_fault()
         raise _fault(str(error), "key", bytecode, target, options) from None
     hints = [target.name, options.num_warps, options.num_stages, compiler_build()]
+    if options.plan:
+        hints.append(options.plan)
     return hashlib.sha256(json.dumps([canonical, *hints]).encode()).hexdigest()
+
+
+def summarize(bytecode: bytes) -> str:
+    """Return what a plan of tiles needs to know of a kernel, as JSON (dialects/Plan/Summary.h).
+
+    Raises:
+        CompilerFault: the module cannot be analysed.
+    """
+    try:
+        return containment.extension().summarize(bytecode)
+    except ValueError as error:
+        containment.note_fault()
+        raise CompilerFault(f"the compiler failed in phase summary: {error}", None) from None
 
 
 def module_text(bytecode: bytes, *, locations: bool = False) -> str:

@@ -34,6 +34,10 @@ class Limits:
     shared_per_sm_bytes: int
     threads_per_sm: int
     blocks_per_sm: int
+    multiprocessors: int
+    """Of the most common device; a launch asks its own."""
+    dram_bytes_per_cycle: int
+    """What that device reads from its memory in a cycle of its multiprocessors."""
     cluster_blocks: int = 1
     """Blocks in a cluster that every device accepts."""
     shared_default_bytes: int = 48 * KIB
@@ -172,36 +176,36 @@ FEATURES = MappingProxyType(
 )
 
 _ROWS = (
-    Target("sm_80", (8, 0), 70, _AMPERE, Limits(163 * KIB, 164 * KIB, 2048, 32)),
-    Target("sm_86", (8, 6), 71, _AMPERE, Limits(99 * KIB, 100 * KIB, 1536, 16)),
-    Target("sm_89", (8, 9), 84, _ADA, Limits(99 * KIB, 100 * KIB, 1536, 24)),
+    Target("sm_80", (8, 0), 70, _AMPERE, Limits(163 * KIB, 164 * KIB, 2048, 32, 108, 1300)),
+    Target("sm_86", (8, 6), 71, _AMPERE, Limits(99 * KIB, 100 * KIB, 1536, 16, 84, 450)),
+    Target("sm_89", (8, 9), 84, _ADA, Limits(99 * KIB, 100 * KIB, 1536, 24, 128, 400)),
     Target(
         "sm_90a",
         (9, 0),
         84,
         _HOPPER_COMMON | {"wgmma", "tma_multicast"},
-        Limits(227 * KIB, 228 * KIB, 2048, 32, cluster_blocks=8),
+        Limits(227 * KIB, 228 * KIB, 2048, 32, 132, 2400, cluster_blocks=8),
     ),
     Target(
         "sm_100a",
         (10, 0),
         88,
         _BLACKWELL_DATACENTER,
-        Limits(227 * KIB, 228 * KIB, 2048, 32, cluster_blocks=8),
+        Limits(227 * KIB, 228 * KIB, 2048, 32, 148, 4100, cluster_blocks=8),
     ),
     Target(
         "sm_103a",
         (10, 3),
         88,
         _BLACKWELL_DATACENTER,
-        Limits(227 * KIB, 228 * KIB, 2048, 32, cluster_blocks=8),
+        Limits(227 * KIB, 228 * KIB, 2048, 32, 160, 4100, cluster_blocks=8),
     ),
     Target(
         "sm_120a",
         (12, 0),
         88,
         _BLACKWELL_COMMON | {"mma_block_scale"},
-        Limits(99 * KIB, 100 * KIB, 1536, 24, cluster_blocks=8),
+        Limits(99 * KIB, 100 * KIB, 1536, 24, 170, 700, cluster_blocks=8),
     ),
 )
 

@@ -8,7 +8,8 @@ Two keys lead to an entry::
                                                                             -> the entry
 
 A hit by source key neither traces nor loads MLIR. A hit by IR key traces, but does not compile:
-equal kernels share an entry, whatever file and line they came from.
+equal kernels share an entry, whatever file and line they came from. What a plan of tiles needs to
+know of a kernel is kept as well, under a source key of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
@@ -65,6 +66,8 @@ class Request:
     signature: Signature
     target: str
     options: KernelOptions = field(default_factory=KernelOptions)
+    plan: str | None = None
+    """The decisions of a tile plan, as JSON text."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,26 @@ class DiskCache:
             entry, origin = self._compile_once(key, builder, traced)
         self._remember(source, key)
         return self._found(entry, origin, start, not_stored)
+
+    def summary(self, request: Request, summarize: Callable[[], str]) -> str:
+        """Return what was kept of a kernel for plans, or else made now and kept.
+
+        Args:
+            request: the kernel; its tile and target are only what it was traced with.
+            summarize: makes the summary; only what it raises leaves this method.
+        """
+        source, _ = source_key(request)
+        name = f"{source}.summary"
+        data = self._store.read(name) if self._store and source else None
+        if data is not None and source is not None:
+            try:
+                return unpack(source, data)["summary"].decode()
+            except (BadFileError, KeyError, ValueError) as error:
+                self._discard(name, error)
+        text = summarize()
+        if self._store and source:
+            self._store.write(name, pack(source, {"summary": text.encode()}))
+        return text
 
     def statistics(self) -> Statistics:
         """Return what this process got out of the cache so far."""
@@ -236,6 +259,8 @@ def source_key(request: Request) -> tuple[str | None, str | None]:
     if options is None:
         return None, "the options have no content to compare"
     parts = [whole_build(), request.target, request.name, captured.digest, options]
+    if request.plan:
+        parts.append(request.plan)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest(), None
 
 

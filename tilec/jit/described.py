@@ -5,7 +5,8 @@
     arguments = argument (whitespace argument)*
     argument  = [name "="] (array | dtype | literal)
     array     = dtype "[" extents "]" (":" modifier)*
-    modifier  = "partition(" extents ")" | "accumulate" | "unchecked" | "strides(" extents ")"
+    modifier  = "partition(" (extents | "auto") ")" | "accumulate" | "unchecked"
+              | "strides(" extents ")"
 
 ``dtype`` is a short name such as ``bf16``, extents and strides count elements, and a literal is
 Python's. Arrays are dense and row-major unless strides are given, and aligned to 128 bytes as
@@ -23,8 +24,10 @@ from tilec.arrays.description import ArraySpec
 from tilec.diagnostics import TilecError
 from tilec.lang.dtypes import BY_SHORT
 
-_ARRAY = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[\d,\s]*)\](?P<modifiers>(:\w+(\([\d,\s]*\))?)*)")
-_MODIFIER = re.compile(r":(\w+)(?:\(([\d,\s]*)\))?")
+_ARRAY = re.compile(
+    r"(?P<dtype>\w+)\[(?P<shape>[\d,\s]*)\](?P<modifiers>(:\w+(\((auto|[\d,\s]*)\))?)*)"
+)
+_MODIFIER = re.compile(r":(\w+)(?:\((auto|[\d,\s]*)\))?")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)=(?!=)(.+)", re.DOTALL)
 
 
@@ -80,8 +83,8 @@ def _value(text: str) -> Any:
 def _array(dtype: str, shape: tuple[int, ...], modifiers: str) -> Any:
     if dtype not in BY_SHORT:
         raise DescriptionError(f"unknown dtype {dtype!r}, expected one of {', '.join(BY_SHORT)}")
-    asked = {name: _extents(extents) for name, extents in _MODIFIER.findall(modifiers)}
-    strides = asked.pop("strides", None)
+    asked = dict(_MODIFIER.findall(modifiers))
+    strides = _extents(asked.pop("strides")) if "strides" in asked else None
     array = ArraySpec(shape, BY_SHORT[dtype], strides=strides)
     if len(asked) > 1:
         raise DescriptionError(f"an array takes one access, found {' and '.join(asked)}")
@@ -90,9 +93,9 @@ def _array(dtype: str, shape: tuple[int, ...], modifiers: str) -> Any:
     return array
 
 
-def _marked(array: ArraySpec, access: str, extents: tuple[int, ...]) -> Any:
+def _marked(array: ArraySpec, access: str, extents: str) -> Any:
     if access == "partition":
-        return _runtime.partition(array, extents)
+        return _runtime.partition(array, _runtime.AUTO if extents == "auto" else _extents(extents))
     if access == "accumulate":
         return _runtime.accumulate(array)
     if access == "unchecked":
@@ -103,4 +106,6 @@ def _marked(array: ArraySpec, access: str, extents: tuple[int, ...]) -> Any:
 
 
 def _extents(text: str) -> tuple[int, ...]:
+    if text == "auto":
+        raise DescriptionError("auto stands for a tile shape, as in partition(auto)")
     return tuple(int(part) for part in text.replace(" ", "").split(",") if part)

@@ -52,6 +52,24 @@ def collect(function: types.FunctionType, signature: Signature) -> tuple[Guard, 
     return tuple(walk.guards)
 
 
+def hold(guards: Iterable[Guard]) -> bool:
+    """Tell whether all guards hold, as the runtime does at a launch."""
+    return all(_holds(*guard) for guard in guards)
+
+
+def _holds(kind: str, container: Any, *rest: Any) -> bool:
+    nothing = object()
+    if kind == "predicate":
+        return bool(container())
+    if kind == "dict":
+        name, *expected = rest
+        return container.get(name, nothing) is (expected[0] if expected else nothing)
+    try:
+        return bool(rest) and container.cell_contents is rest[0]
+    except ValueError:  # not bound yet
+        return not rest
+
+
 def _constants(spec: Spec) -> Iterator[object]:
     if isinstance(spec, TupleSpec):
         for item in spec.items:

@@ -65,6 +65,12 @@ class CompileJob:
         compiled = self.build(traced)
         return Entry(compiled.plan_json, compiled.cubin, compiled.ptx, compiled.metadata())
 
+    def summarize(self) -> str:
+        """Trace the kernel, and return what a plan of tiles needs to know of it."""
+        from tilec.compiler.phases import summarize
+
+        return summarize(self.trace().bytecode)
+
     def _target(self) -> Target:
         from tilec.compiler.target import Target
 
@@ -74,4 +80,6 @@ class CompileJob:
         from tilec.compiler.phases import CompileOptions
 
         asked = self.request.options
-        return CompileOptions(asked.num_warps, asked.num_stages, phases=self.phases)
+        return CompileOptions(
+            asked.num_warps, asked.num_stages, plan=self.request.plan, phases=self.phases
+        )

@@ -18,19 +18,23 @@ from tilec import _runtime
 from tilec.compiler.target import Target
 from tilec.diagnostics import LaunchError, TilecError, TraceError
 from tilec.jit import guards
-from tilec.jit.cache import DiskCache, Request
+from tilec.jit.cache import Request
 from tilec.jit.job import CompileJob
 from tilec.jit.parameters import parameters_of
+from tilec.jit.planning import Planned, Planner, disk_cache
 from tilec.jit.specialize import signature_of
 from tilec.lang.emit import is_tracing
 from tilec.trace.options import KernelOptions
+from tilec.trace.signature import Signature
 
 if TYPE_CHECKING:
     from tilec.compiler.phases import Compiled
-    from tilec.trace.signature import Signature
 
 _HOST = "host"
 """Stands for a target in requests of the CPU executor, which has none."""
+
+_HOST_PLANS = "sm_90a"
+"""The target whose plans the CPU executor follows, so that tiles are those of a GPU."""
 
 
 class Kernel(_runtime.Launcher):
@@ -63,6 +67,7 @@ class Kernel(_runtime.Launcher):
         self.function: FunctionType = function
         self.name = function.__name__
         self.options = options
+        self._planner = Planner(Request(function, self.name, Signature(()), "", options))
 
     def __repr__(self) -> str:
         return f"<kernel {self.function.__qualname__}>"
@@ -73,7 +78,26 @@ class Kernel(_runtime.Launcher):
         Arrays in host memory and ``ArraySpec`` stand for arrays on a GPU; nothing runs.
         """
         specs, _ = self._specialize(*args, **kwargs)
-        return self._request(signature_of(specs), target)
+        signature = signature_of(specs)
+        if signature.tile_rank() is None:
+            return self._request(signature, target)
+        shapes = self._shapes(*args, **kwargs)
+        planned = self._planner.plan(signature, shapes, Target.parse(target))
+        return self._request(signature.with_tile(planned.tile), target, planned.decisions)
+
+    def explain(self, *args: Any, target: str, **kwargs: Any) -> dict[str, Any] | None:
+        """Return how the tile of ``tl.AUTO`` comes about; None when the author chose the tile.
+
+        Returns:
+            ``tile``, ``decisions``, ``reasons``, ``chosen`` and ``candidates``, each of these with
+            its tile, schedule, predicted cycles and why it was rejected.
+        """
+        specs, _ = self._specialize(*args, **kwargs)
+        signature = signature_of(specs)
+        if signature.tile_rank() is None:
+            return None
+        shapes = self._shapes(*args, **kwargs)
+        return self._planner.explain(signature, shapes, Target.parse(target))
 
     def compile(
         self,
@@ -98,8 +122,8 @@ class Kernel(_runtime.Launcher):
         """
         from tilec.compiler.phases import PHASES
 
-        specs, device = self._specialize(*args, **kwargs)
         if target is None:
+            _, device = self._specialize(*args, **kwargs)
             if device is None:
                 raise LaunchError(
                     f"{self.name} cannot be compiled: the arguments are not on a GPU and there is "
@@ -108,33 +132,52 @@ class Kernel(_runtime.Launcher):
                 )
             target = _target_of(device)
         job = CompileJob(
-            self._request(signature_of(specs), target),
+            self.request(*args, target=target, **kwargs),
             PHASES if phases is None else tuple(phases),
         )
         return job.build(job.trace())
 
-    def _request(self, signature: Signature, target: str) -> Request:
-        return Request(self.function, self.name, signature, target, self.options)
+    def _request(self, signature: Signature, target: str, plan: str | None = None) -> Request:
+        return Request(self.function, self.name, signature, target, self.options, plan)
+
+    def _plan(
+        self, specs: tuple[Any, ...], shapes: tuple[tuple[int, ...], ...], device: int | None
+    ) -> tuple[tuple[int, ...], str]:
+        """Return tile and decisions for shapes not seen before: the runtime's miss."""
+        try:
+            planned = self._planned(specs, shapes, device)
+        except TilecError as error:  # says itself where; the way through tilec would hide it
+            raise error.with_traceback(None) from error.__cause__
+        return planned.tile, planned.decisions or ""
+
+    def _planned(
+        self, specs: tuple[Any, ...], shapes: tuple[tuple[int, ...], ...], device: int | None
+    ) -> Planned:
+        signature = signature_of(specs)
+        if device is None:
+            return self._planner.plan(signature, shapes, Target.parse(_HOST_PLANS))
+        target, multiprocessors = Target.parse(_target_of(device)), _multiprocessors_of(device)
+        return self._planner.plan(signature, shapes, target, multiprocessors)
 
     def _resolve(
-        self, specs: tuple[Any, ...], device: int | None
+        self, specs: tuple[Any, ...], device: int | None, decisions: str = ""
     ) -> tuple[object, tuple[guards.Guard, ...]]:
         """Return what to run for arguments not seen before: the runtime's miss."""
         try:
-            return self._resolved(specs, device)
-        except TilecError as error:  # says itself where; the way through tilec would hide it
+            return self._resolved(specs, device, decisions or None)
+        except TilecError as error:  # as above
             raise error.with_traceback(None) from error.__cause__
 
     def _resolved(
-        self, specs: tuple[Any, ...], device: int | None
+        self, specs: tuple[Any, ...], device: int | None, plan: str | None
     ) -> tuple[object, tuple[guards.Guard, ...]]:
         signature = signature_of(specs)
         # Before tracing: a global that changes in between then costs a needless miss at worst.
         outside = guards.collect(self.function, signature)
         if device is None:
             return self._host_program(signature), outside
-        request = self._request(signature, _target_of(device))
-        entry = _disk_cache().obtain(request, CompileJob(request)).entry
+        request = self._request(signature, _target_of(device), plan)
+        entry = disk_cache().obtain(request, CompileJob(request)).entry
         ptx = entry.ptx.encode()
         return _runtime.Variant(entry.cubin or ptx, entry.plan, ptx), outside
 
@@ -204,11 +247,11 @@ def _checked(options: KernelOptions) -> KernelOptions:
 
 
 @functools.cache
-def _disk_cache() -> DiskCache:
-    return DiskCache.from_settings()
-
-
-@functools.cache
 def _target_of(device: int) -> str:
     """Return the name of the target that fits a GPU."""
     return Target.of_capability(*_runtime.device_properties(device)["capability"]).name
+
+
+@functools.cache
+def _multiprocessors_of(device: int) -> int:
+    return _runtime.device_properties(device)["multiprocessors"]

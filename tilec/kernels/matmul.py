@@ -5,10 +5,6 @@ from __future__ import annotations
 import tilec as tl
 from tilec.kernels.shapes import Array, check_rank, check_shape
 
-#: One tile of the product a program; smaller products take smaller tiles.
-LARGEST_TILE = 128
-SMALLEST_TILE = 16
-
 
 @tl.kernel
 def matmul_kernel(
@@ -39,19 +35,9 @@ def matmul(c: Array, a: Array, b: Array) -> None:
     (m, n), k = c.shape, a.shape[1]
     check_shape("a", a, (m, k))
     check_shape("b", b, (k, n))
-    matmul_kernel(tl.partition(c, (tile_extent(m), tile_extent(n))), a, b)
-
-
-def tile_extent(size: int) -> int:
-    """Return the smallest power of two that covers a dimension, within limits.
-
-    Example:
-        >>> tile_extent(4096), tile_extent(33), tile_extent(1)
-        (128, 64, 16)
-    """
-    return min(max(1 << (size - 1).bit_length(), SMALLEST_TILE), LARGEST_TILE)
+    matmul_kernel(tl.partition(c, tl.AUTO), a, b)
 
 
 __tilec_examples__ = {
-    "matmul_kernel": "bf16[4096,4096]:partition(128,128) bf16[4096,4096] bf16[4096,4096]",
+    "matmul_kernel": "bf16[4096,4096]:partition(auto) bf16[4096,4096] bf16[4096,4096]",
 }

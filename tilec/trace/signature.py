@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from tilec.lang.dtypes import DType, bool_, float32, int32, int64, uint64
 
@@ -28,7 +28,8 @@ class ViewSpec:
             no tensor map describes (empty, a negative stride, one of 2**40 bytes or more, an
             extent above 2**31 - 1), so that 16 allows one.
         index_bits: 32 when every byte offset inside the array fits in 31 bits, else 64.
-        tile_shape: Shape of the tiles of a partition, else None.
+        tile_shape: Shape of the tiles of a partition, else None. ``"auto"`` stands for one that a
+            plan is to choose: such a spec is planned for, never traced.
     """
 
     dtype: DType
@@ -39,7 +40,7 @@ class ViewSpec:
     stride_align: tuple[int, ...]
     align: int
     index_bits: int
-    tile_shape: tuple[int, ...] | None = None
+    tile_shape: tuple[int, ...] | Literal["auto"] | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,25 @@ class Signature:
         """The flat run-time arguments, depth first; launch plans count them in this order."""
         for spec in self.specs:
             yield from _runtime(spec)
+
+    def tile_rank(self) -> int | None:
+        """How many dimensions the tile has that a plan is to choose; None if there is none."""
+        for spec in self.runtime():
+            if isinstance(spec, ViewSpec) and spec.tile_shape == "auto":
+                return spec.rank
+        return None
+
+    def with_tile(self, tile: tuple[int, ...]) -> Signature:
+        """The same specialization with ``tile`` wherever a plan was to choose."""
+        return Signature(tuple(_with_tile(spec, tile) for spec in self.specs))
+
+
+def _with_tile(spec: Spec, tile: tuple[int, ...]) -> Spec:
+    if isinstance(spec, TupleSpec):
+        return TupleSpec(tuple(_with_tile(item, tile) for item in spec.items))
+    if isinstance(spec, ViewSpec) and spec.tile_shape == "auto":
+        return replace(spec, tile_shape=tile)
+    return spec
 
 
 def _runtime(spec: Spec) -> Iterator[ViewSpec | ScalarSpec]:

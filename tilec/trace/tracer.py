@@ -173,6 +173,8 @@ class _Arguments:
         return self._view(handle, spec, name)
 
     def _view(self, handle: Handle, spec: ViewSpec, name: str) -> View:
+        if spec.tile_shape == "auto":
+            raise TraceError(f"the tile of {name} is not chosen yet: plan before tracing")
         if spec.tile_shape is not None:
             return Partition(handle, _view_type(spec), spec.tile_shape, name)
         return TensorView(handle, _view_type(spec), name)

@@ -1,5 +1,6 @@
 import pytest
 
+from tilec import _runtime
 from tilec.arrays.description import ArraySpec
 from tilec.diagnostics import TilecError
 from tilec.jit.described import parse_arguments
@@ -24,6 +25,12 @@ def test_described_markers_wrap_the_array():
     assert [marker.access for marker in (y, a, u)] == ["exclusive", "atomic", "unchecked"]
 
 
+def test_described_partition_may_leave_its_tile_to_the_plan():
+    (y,), _ = parse_arguments("f16[8,64]:strides(128,1):partition(auto)")
+    assert y.tile_shape is _runtime.AUTO
+    assert y.array == ArraySpec((8, 64), "float16", strides=(128, 1))
+
+
 def test_described_literals_and_dtypes_are_values():
     positional, keywords = parse_arguments("1 -2.5 True None (1, 2) 'a b' tk=64 acc=bf16")
     assert positional == [1, -2.5, True, None, (1, 2), "a b"]
@@ -36,6 +43,7 @@ def test_described_literals_and_dtypes_are_values():
         ("f33[8]", "unknown dtype 'f33', expected one of bool, i8"),
         ("f32[8]:tile(8)", "unknown modifier 'tile', expected partition, accumulate, unchecked"),
         ("f32[8]:accumulate:unchecked", "an array takes one access, found accumulate and"),
+        ("f32[8,8]:strides(auto)", "auto stands for a tile shape, as in partition(auto)"),
         ("f32[8,8]:strides(1)", "shape has 2 dimensions, strides have 1"),
         ("tk=64 3", "argument '3' without a name follows one with a name"),
         ("f32[8", "cannot understand argument 'f32[8'"),

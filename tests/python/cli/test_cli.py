@@ -107,6 +107,29 @@ def test_cli_bad_request_is_refused(capsys, place, arguments, message):
     assert (err + "\n").startswith(message.format(place=place))
 
 
+def test_inspect_plan_shows_what_was_looked_at_for_auto(capsys):
+    code, out, _ = run(
+        capsys,
+        "inspect",
+        "tilec.kernels.matmul::matmul_kernel",
+        "--phase=plan",
+        "--target=sm_80",
+        "--args=f32[512,512]:partition(auto) f32[512,512] f32[512,512]",
+    )
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[1] == "tile (64, 64) for tl.AUTO: 64 programs"
+    table = lines[lines.index("") + 1 : lines.index("{")]
+    assert table[0].split() == ["tile", "schedule", "split", "K", "programs", "waves", "cycles"]
+    assert [line.split("  ")[0] for line in table if line.endswith("chosen")] == ["(64, 64)"]
+    assert any(line.endswith("no wgmma") for line in table)
+
+
+def test_inspect_plan_of_an_authors_tile_is_the_launch_plan_alone(capsys, place):
+    _, out, _ = run(capsys, "inspect", f"{place}::double", "--phase=plan", "--target=sm_80")
+    assert out.splitlines()[1] == "{"
+
+
 def test_cli_no_gpu_and_no_target_is_refused(capsys, place, monkeypatch):
     from tilec.commands import loading
 

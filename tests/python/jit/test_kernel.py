@@ -210,7 +210,7 @@ class PlannedCache:
 @pytest.fixture
 def cache(monkeypatch) -> PlannedCache:
     planned = PlannedCache()
-    monkeypatch.setattr(kernel_module, "_disk_cache", lambda: planned)
+    monkeypatch.setattr(kernel_module, "disk_cache", lambda: planned)
     return planned
 
 

@@ -26,6 +26,7 @@ driver = recording_driver.FakeDriver(sys.argv[1])
 _runtime.replace_driver(driver.path)
 memory = recording_driver.Memory()
 SCALE = float(sys.argv[2])
+TILE = tl.AUTO if sys.argv[3] == "auto" else (8, 256)
 
 
 @tl.kernel
@@ -35,7 +36,7 @@ def scaled_sum(y, a, b, s):
 
 driver.library.fake_set_parameter_count(1)
 y, a, b = (memory.array((128, 256)) for _ in range(3))
-scaled_sum(tl.partition(y, (8, 256)), a, b, 2.5)
+scaled_sum(tl.partition(y, TILE), a, b, 2.5)
 print(json.dumps({
     "launches": driver.launches,
     "grid": list(driver.last.grid),
@@ -53,9 +54,9 @@ def launch(fake_library, tmp_path):
     script.write_text(SCRIPT)
     places = [Path(tilec.__file__).parents[1], Path(recording_driver.__file__).parent]
 
-    def run(scale: float) -> dict[str, object]:
+    def run(scale: float, tile: str = "given") -> dict[str, object]:
         done = subprocess.run(
-            [sys.executable, script, fake_library, str(scale)],
+            [sys.executable, script, fake_library, str(scale), tile],
             env={
                 **os.environ,
                 "PYTHONPATH": os.pathsep.join(map(str, places)),
@@ -80,3 +81,10 @@ def test_second_process_with_another_global_compiles_again(launch):
     assert launch(1.0)["compiler"]
     assert launch(2.0)["compiler"]
     assert not launch(1.0)["compiler"]
+
+
+def test_second_process_plans_without_tracer_and_compiler(launch):
+    launched = {"launches": 1, "grid": [32, 1, 1], "pointer": True, "image": "\x7fELF"}
+    assert launch(1.0, "auto") == {**launched, "compiler": True, "tracer": True}
+    assert launch(1.0, "auto") == {**launched, "compiler": False, "tracer": False}
+    assert launch(2.0, "auto")["compiler"]

@@ -1,0 +1,342 @@
+//===- products.cpp - Tiles of kernels that multiply -----------------------===//
+
+#include "plan.h"
+#include "shapes.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tilec::tiling;
+
+namespace {
+
+// The cost model, in cycles of one multiprocessor.
+constexpr double bytesOfStep = 128;             // along K: what one slot of the ring holds of a row
+constexpr double wgmmaBitsPerCycle = 2048 * 16; // multiplications, times the bits of an operand
+constexpr double mmaBitsPerCycle = 1024 * 16;
+constexpr double fmaPerCycle = 128, fmaF64PerCycle = 64;
+constexpr double cyclesPerRowByTma = 2, cyclesPerRow = 3; // 128 bytes from L2 to shared memory
+constexpr double epilogueCycles = 1200;                   // to store a tile of 128 x 256 elements of 16 bits
+constexpr double epilogueBits = 128 * 256 * 16;
+constexpr double launchCycles = 3000;
+constexpr double splitCycles = 1500, addedPerCycle = 16; // partial sums, added through shared memory
+
+constexpr int64_t stagingBytes = 2 * 64 * 128; // of a warpgroup: two buffers of 64 rows for the way out
+constexpr int64_t barrierBytes = 1024;
+constexpr int64_t fewestStages = 3;
+constexpr int64_t syncStages = 2;
+constexpr int64_t syncRegisters = 128; // of a thread, for accumulators; of at most 256 threads
+constexpr int64_t skinnyRows = 256;    // then the other operand streams from memory once
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+std::string text(int64_t value) { return std::to_string(value); }
+
+class ProductPlanner {
+public:
+  ProductPlanner(const Problem &problem, const Device &device)
+      : problem(problem), device(device), main(mainProduct(problem)) {}
+
+  Plan run() {
+    obstacle = wgmmaObstacle();
+    for (const ProductShape &shape : warpgroupShapes)
+      consider(shape);
+    const Candidate *best = cheapest();
+    if (!best) {
+      for (const ProductShape &shape : warpShapes)
+        consider(shape);
+      best = cheapest();
+    }
+    if (!best) { // nothing fits: the smallest tile has the best chance
+      best = &plan.candidates.back();
+      plan.reasons.push_back("no candidate fits; the smallest is taken");
+    }
+    plan.chosen = *best;
+    decideTheRest();
+    return std::move(plan);
+  }
+
+private:
+  const Candidate *cheapest() const {
+    const Candidate *best = nullptr;
+    for (const Candidate &candidate : plan.candidates)
+      if (candidate.rejected.empty() && (!best || candidate.cycles < best->cycles))
+        best = &candidate;
+    return best;
+  }
+
+  static const Product &mainProduct(const Problem &problem) {
+    auto follows = [](const Product &p) { return (p.m.dim >= 0) + (p.n.dim >= 0); };
+    return *std::max_element(problem.products.begin(), problem.products.end(),
+                             [&](const Product &a, const Product &b) { return follows(a) < follows(b); });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Candidates
+  //===--------------------------------------------------------------------===//
+
+  void consider(const ProductShape &shape) {
+    Candidate candidate;
+    candidate.schedule = shape.schedule;
+    candidate.numWarps = 4 * shape.consumers;
+    candidate.tile = tileOf(shape);
+    for (const Candidate &other : plan.candidates)
+      if (other.schedule == candidate.schedule && other.numWarps == candidate.numWarps && other.tile == candidate.tile)
+        return; // they differ in dimensions that are not divided, or not the product's
+    candidate.rejected = rejection(candidate, shape);
+    evaluate(candidate, shape);
+    plan.candidates.push_back(candidate);
+    if (!device.splitK || !candidate.rejected.empty() || shape.schedule == Schedule::pingpong || !canSplit())
+      return;
+    int64_t tiles = candidate.programs;
+    for (int split = 2; split <= 8 && tiles * split <= device.multiprocessors; split *= 2) {
+      candidate.splitK = split;
+      evaluate(candidate, shape);
+      plan.candidates.push_back(candidate);
+    }
+  }
+
+  Tile tileOf(const ProductShape &shape) const {
+    Tile tile(problem.extents.size(), 1);
+    if (main.m.dim >= 0)
+      tile[main.m.dim] = shape.m;
+    if (main.n.dim >= 0)
+      tile[main.n.dim] = shape.n;
+    for (size_t dim = 0; dim < tile.size(); ++dim)
+      if (problem.whole[dim])
+        tile[dim] = std::max<int64_t>(problem.extents[dim], 1);
+    return tile;
+  }
+
+  bool canSplit() const { return problem.products.size() == 1 && main.loops; }
+
+  //===--------------------------------------------------------------------===//
+  // What cannot be
+  //===--------------------------------------------------------------------===//
+
+  /// Why no product of this kernel can go through wgmma and TMA, or nothing.
+  std::string wgmmaObstacle() const {
+    if (!device.wgmma)
+      return "no wgmma";
+    for (const Product &product : problem.products) {
+      if (product.kind == ElementKind::other || product.kind == ElementKind::f64)
+        return "wgmma has no such elements";
+      if (product.b.computed)
+        return "the right operand is computed, wgmma reads it from shared memory";
+      for (const Operand *operand : {&product.a, &product.b}) {
+        if (operand->argument >= 0 && !operand->describable)
+          return "TMA cannot describe argument " + text(operand->argument) + ": its rows are not 16 bytes apart";
+        bool fromRegisters = operand == &product.a && operand->computed;
+        if (product.bits != 16 && !operand->kContiguous && !fromRegisters)
+          return "operands of " + text(product.bits) + " bits must be contiguous along K: argument " +
+                 text(operand->argument);
+      }
+    }
+    return {};
+  }
+
+  std::string rejection(const Candidate &candidate, const ProductShape &shape) const {
+    if (shape.schedule == Schedule::sync)
+      return syncRejection(candidate);
+    if (!obstacle.empty())
+      return obstacle;
+    if (problem.numWarps && problem.numWarps != candidate.numWarps)
+      return "the author asks for " + text(problem.numWarps) + " warps";
+    for (const Product &product : problem.products) {
+      int64_t m = product.m.in(candidate.tile), n = product.n.in(candidate.tile);
+      if (m % 64 != 0 || n % 8 != 0)
+        return "wgmma multiplies 64 rows by multiples of 8 columns, not " + text(m) + " by " + text(n);
+    }
+    int sharers = shape.schedule == Schedule::cooperative ? shape.consumers : 1;
+    int64_t registers = accumulatorRegisters(candidate.tile) / (128 * sharers);
+    int64_t most = shape.consumers > 2 ? 112 : problem.products.size() > 1 ? 160 : 192;
+    if (registers > most)
+      return "accumulators take " + text(registers) + " registers of " + text(most);
+    int64_t stages = problem.numStages ? problem.numStages : main.trips > 1 ? fewestStages : 1;
+    int64_t shared = barrierBytes + stagingBytes * shape.consumers + stages * slotBytes(candidate.tile);
+    return sharedRejection(shared, stages);
+  }
+
+  std::string syncRejection(const Candidate &candidate) const {
+    int64_t registers = accumulatorRegisters(candidate.tile) / 256;
+    if (registers > syncRegisters)
+      return "accumulators take " + text(registers) + " registers of " + text(syncRegisters);
+    int64_t stages = problem.numStages ? problem.numStages : main.trips > 1 ? syncStages : 1;
+    int64_t bytes = 0;
+    for (const Product &product : problem.products)
+      bytes += (product.m.in(candidate.tile) + product.n.in(candidate.tile)) * product.stepBytes();
+    return sharedRejection(stages * bytes, stages);
+  }
+
+  std::string sharedRejection(int64_t bytes, int64_t stages) const {
+    if (bytes <= device.sharedBytes)
+      return {};
+    return text(stages) + (stages == 1 ? " stage takes " : " stages take ") + text(bytes) +
+           " bytes of shared memory of " + text(device.sharedBytes);
+  }
+
+  int64_t accumulatorRegisters(const Tile &tile) const {
+    int64_t registers = 0;
+    for (size_t k = 0; k < problem.products.size(); ++k) {
+      const Product &product = problem.products[k];
+      bool known = std::any_of(problem.products.begin(), problem.products.begin() + static_cast<std::ptrdiff_t>(k),
+                               [&](const Product &other) { return other.accumulator == product.accumulator; });
+      if (!known)
+        registers += product.m.in(tile) * product.n.in(tile) * product.registers;
+    }
+    return registers;
+  }
+
+  /// Shared memory of one slot of the ring: rows of 128 bytes, or of a whole
+  /// step of the author's if that is longer.
+  int64_t slotBytes(const Tile &tile) const {
+    int64_t bytes = 0;
+    for (size_t k = 0; k < problem.products.size(); ++k)
+      bytes +=
+          loadedRows(k, tile) * std::max<int64_t>(static_cast<int64_t>(bytesOfStep), problem.products[k].stepBytes());
+    return bytes;
+  }
+
+  /// Rows that a product brings to shared memory; an operand that an earlier
+  /// product has brought already counts once.
+  int64_t loadedRows(size_t number, const Tile &tile) const {
+    const Product &product = problem.products[number];
+    int64_t rows = 0;
+    if (product.a.argument >= 0 && !broughtBefore(number, product.a.argument))
+      rows += product.m.in(tile);
+    if (product.b.argument >= 0 && !broughtBefore(number, product.b.argument))
+      rows += product.n.in(tile);
+    return rows;
+  }
+
+  bool broughtBefore(size_t number, int argument) const {
+    for (size_t k = 0; k < number; ++k)
+      if (problem.products[k].a.argument == argument || problem.products[k].b.argument == argument)
+        return true;
+    return false;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // What it costs
+  //===--------------------------------------------------------------------===//
+
+  void evaluate(Candidate &candidate, const ProductShape &shape) const {
+    candidate.programs = programsOf(problem, candidate.tile);
+    candidate.waves = ceilDiv(candidate.programs * candidate.splitK, device.multiprocessors);
+    double waves = static_cast<double>(candidate.waves);
+    double loop = 0;
+    for (size_t k = 0; k < problem.products.size(); ++k)
+      loop += loopCycles(k, candidate, shape);
+    double epilogue = epilogueCycles * storedBits(candidate.tile) / epilogueBits;
+    // What is read comes from memory at least once, however well the tiles are chosen.
+    loop = together(waves * loop, static_cast<double>(problem.arrayBytes) / device.dramBytesPerCycle);
+    bool hidden = shape.schedule == Schedule::pingpong; // under the other warpgroup's products
+    candidate.cycles = loop + (hidden ? 1 : waves) * epilogue + launchCycles;
+    if (candidate.splitK > 1)
+      candidate.cycles += splitCycles + static_cast<double>(accumulatorRegisters(candidate.tile)) / addedPerCycle;
+  }
+
+  /// The time of two things that overlap: little more than the longer one.
+  static double together(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
+
+  double loopCycles(size_t number, const Candidate &candidate, const ProductShape &shape) const {
+    const Product &product = problem.products[number];
+    double steps = std::ceil(product.kBytes() / bytesOfStep / candidate.splitK);
+    double perStep = bytesOfStep * 8 / product.bits; // elements along K
+    double m = static_cast<double>(product.m.in(candidate.tile)), n = static_cast<double>(product.n.in(candidate.tile));
+    double multiply = m * n * perStep / (multipliesPerCycle(product, shape) * shape.efficiency);
+    double perRow = shape.schedule == Schedule::sync ? cyclesPerRow : cyclesPerRowByTma;
+    double load = perRow * static_cast<double>(loadedRows(number, candidate.tile));
+    return steps * std::max(multiply, load);
+  }
+
+  double multipliesPerCycle(const Product &product, const ProductShape &shape) const {
+    if (shape.schedule != Schedule::sync)
+      return wgmmaBitsPerCycle / product.bits;
+    if (hasMma(product.kind))
+      return mmaBitsPerCycle / product.bits;
+    return product.kind == ElementKind::f64 ? fmaF64PerCycle : fmaPerCycle;
+  }
+
+  bool hasMma(ElementKind kind) const {
+    switch (kind) {
+    case ElementKind::f16:
+      return device.mmaF16;
+    case ElementKind::bf16:
+      return device.mmaBf16;
+    case ElementKind::f8:
+      return device.mmaF8;
+    case ElementKind::i8:
+      return device.mmaI8;
+    case ElementKind::tf32:
+      return device.mmaTf32;
+    case ElementKind::f64:
+    case ElementKind::other:
+      return false;
+    }
+    return false;
+  }
+
+  /// What leaves a program, and what it reads on the way out.
+  double storedBits(const Tile &tile) const {
+    double elements = 1, bits = 0;
+    for (int64_t extent : tile)
+      elements *= static_cast<double>(extent);
+    for (const Access &access : problem.accesses)
+      if (access.covers && !access.inLoop)
+        bits += access.bits;
+    return elements * bits;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // What follows from the tile
+  //===--------------------------------------------------------------------===//
+
+  void decideTheRest() {
+    Candidate &chosen = plan.chosen;
+    int64_t m = rowsOf(main.m), n = rowsOf(main.n);
+    if (chosen.schedule == Schedule::sync) {
+      chosen.numWarps = problem.numWarps;
+      return;
+    }
+    plan.raster = chosen.schedule == Schedule::cooperative ? 16 : 8;
+    bool aligned = main.a.pitchAligned && main.b.pitchAligned;
+    bool several = main.m.dim >= 0 && m > main.m.in(chosen.tile);
+    if (!aligned && device.clusters && several && chosen.splitK == 1 && chosen.schedule != Schedule::single) {
+      plan.clusterM = 2;
+      plan.reasons.push_back("rows do not start at multiples of 128 bytes: two programs share the right operand");
+    }
+    if (m <= skinnyRows && m < n)
+      streams(main.a, main.b);
+    else if (n <= skinnyRows && n < m)
+      streams(main.b, main.a);
+    if (chosen.splitK > 1)
+      plan.reasons.push_back(text(chosen.programs) + " tiles for " + text(device.multiprocessors) +
+                             " multiprocessors: " + text(chosen.splitK) + " programs share the K of each");
+  }
+
+  int64_t rowsOf(const Extent &extent) const {
+    return extent.dim < 0 ? extent.fixed : problem.extents[static_cast<size_t>(extent.dim)];
+  }
+
+  void streams(const Operand &kept, const Operand &passing) {
+    if (kept.argument < 0 || passing.argument < 0)
+      return;
+    plan.keepInL2.push_back(kept.argument);
+    plan.passThroughL2.push_back(passing.argument);
+    plan.reasons.push_back("argument " + text(kept.argument) + " is small and read by every program; argument " +
+                           text(passing.argument) + " passes through L2 once");
+  }
+
+  const Problem &problem;
+  const Device &device;
+  const Product &main;
+  std::string obstacle;
+  Plan plan;
+};
+
+} // namespace
+
+Plan tilec::tiling::planProducts(const Problem &problem, const Device &device) {
+  return ProductPlanner(problem, device).run();
+}

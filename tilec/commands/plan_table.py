@@ -1,0 +1,40 @@
+"""The plan of a tile as text: what was chosen, why, and what else was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+_COLUMNS = ("tile", "schedule", "split K", "programs", "waves", "cycles", "")
+
+
+def plan_lines(plan: Mapping[str, Any]) -> Iterator[str]:
+    """Return the lines that show a plan, as ``Kernel.explain`` gives it."""
+    chosen: Mapping[str, Any] = plan["chosen"]
+    yield f"tile {plan['tile']} for tl.AUTO: {chosen['programs']} programs"
+    yield from (f"  {name}: {_text(value)}" for name, value in plan["decisions"].items())
+    yield from (f"  because: {reason}" for reason in plan["reasons"])
+    if plan["candidates"]:
+        yield ""
+        yield from _aligned([_COLUMNS, *(_row(item, chosen) for item in plan["candidates"])])
+
+
+def _text(value: object) -> str:
+    if isinstance(value, Mapping):
+        parts = (f"{name} {items}" for name, items in value.items() if items)  # pyright: ignore
+        return ", ".join(parts) or "none"
+    return str(value)
+
+
+def _row(candidate: Mapping[str, Any], chosen: Mapping[str, Any]) -> tuple[str, ...]:
+    remark = candidate["rejected"] or ("chosen" if candidate == chosen else "")
+    numbers = (candidate["split_k"], candidate["programs"], candidate["waves"])
+    cycles = f"{candidate['cycles']:.0f}"
+    return (str(candidate["tile"]), candidate["schedule"], *map(str, numbers), cycles, remark)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()

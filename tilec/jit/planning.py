@@ -1,0 +1,178 @@
+"""From ``tl.AUTO`` to a tile: what the runtime asks when it meets shapes for the first time.
+
+::
+
+    kernel, traced at a seed tile -> summary, kept in the disk cache      (once a specialization)
+    summary + shapes + GPU        -> tile and decisions, by _runtime.tile_plan    (microseconds)
+
+The kernel is then traced again at the tile that was chosen, like one whose author chose it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from types import FunctionType
+from typing import Any, cast
+
+from tilec import _runtime
+from tilec.compiler.target import Target
+from tilec.diagnostics import TraceError
+from tilec.jit import guards
+from tilec.jit.cache import DiskCache, Request
+from tilec.jit.job import CompileJob
+from tilec.trace.signature import Signature, ViewSpec
+
+CARRIED_OUT: frozenset[str] = frozenset()
+"""Decisions that code generation carries out: of ``wgmma``, ``cluster`` and ``split_k``. A plan
+takes the others for features that the target lacks."""
+
+_DECIDED = frozenset({"wgmma", "cluster", "split_k"})
+_SEED = {1: (1440,), 2: (96, 160)}
+"""Tiles to trace a summary at. Extents that an author hardly writes down tell a tile's own
+extents from constants; they divide by what a kernel may ask for."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a plan comes to.
+
+    Attributes:
+        tile: the tile shape of all partitions.
+        decisions: what code generation is told beside it, as JSON text; None when it decides
+            itself, as for a tile of the author's.
+    """
+
+    tile: tuple[int, ...]
+    decisions: str | None
+
+
+class Planner:
+    """Plans the tiles of one kernel.
+
+    Args:
+        request: the kernel; its signature and target are replaced.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._summaries: dict[Signature, tuple[dict[str, Any], tuple[guards.Guard, ...]]] = {}
+
+    def plan(
+        self,
+        signature: Signature,
+        shapes: Iterable[tuple[int, ...]],
+        target: Target,
+        multiprocessors: int | None = None,
+    ) -> Planned:
+        """Return the plan for a launch.
+
+        Args:
+            signature: the specialization, with ``"auto"`` for a tile.
+            shapes: of the arrays, in flat order.
+            target: what to compile for.
+            multiprocessors: of the device; the target's usual number by default.
+
+        Raises:
+            TraceError: the kernel cannot be traced at any tile.
+        """
+        plan = self._ask(signature, shapes, target, multiprocessors, explain=False)
+        decisions = cast("dict[str, Any]", plan["decisions"])
+        # Without roles the passes decide as for any tile, and share their results.
+        itself = decisions.get("schedule", "sync") == "sync" and decisions.get("split_k", 1) == 1
+        return Planned(plan["tile"], None if itself else json.dumps(decisions, sort_keys=True))
+
+    def explain(
+        self, signature: Signature, shapes: Iterable[tuple[int, ...]], target: Target
+    ) -> dict[str, Any]:
+        """Return a plan with all candidates, their predicted cycles, and the reasons."""
+        return self._ask(signature, shapes, target, None, explain=True)
+
+    def _ask(
+        self,
+        signature: Signature,
+        shapes: Iterable[tuple[int, ...]],
+        target: Target,
+        multiprocessors: int | None,
+        explain: bool,
+    ) -> dict[str, Any]:
+        options = self._request.options
+        return _runtime.tile_plan(
+            self._summary(signature),
+            _arrays(signature, shapes),
+            device_of(target, multiprocessors),
+            num_warps=options.num_warps or 0,
+            num_stages=options.num_stages or 0,
+            explain=explain,
+        )
+
+    def _summary(self, signature: Signature) -> dict[str, Any]:
+        rank = signature.tile_rank()
+        assert rank is not None
+        seeded = signature.with_tile(seed_tile(rank))
+        known = self._summaries.get(seeded)
+        if known is not None and guards.hold(known[1]):
+            return known[0]
+        outside = guards.collect(cast("FunctionType", self._request.function), seeded)
+        request = replace(self._request, signature=seeded)
+        try:
+            text = disk_cache().summary(request, CompileJob(request).summarize)
+        except TraceError as error:
+            error.hint = error.hint or (
+                f"tl.AUTO tries the kernel with tiles of {seed_tile(rank)} first: it must be right "
+                "for any tile"
+            )
+            raise
+        summary = cast("dict[str, Any]", json.loads(text))
+        self._summaries[seeded] = summary, outside
+        return summary
+
+
+def seed_tile(rank: int) -> tuple[int, ...]:
+    """Return the tile at which a kernel is traced for its summary.
+
+    Example:
+        >>> seed_tile(3)
+        (1, 96, 160)
+    """
+    return _SEED[rank] if rank in _SEED else (1,) * (rank - 2) + _SEED[2] if rank else ()
+
+
+def device_of(target: Target, multiprocessors: int | None = None) -> dict[str, Any]:
+    """Return what a plan needs to know of a GPU."""
+    features = set(target.features - (_DECIDED - CARRIED_OUT))
+    if "cluster" in target.features:
+        features |= {"split_k"} & CARRIED_OUT
+    limits = target.limits
+    return {
+        "multiprocessors": multiprocessors or limits.multiprocessors,
+        "dram_bytes_per_cycle": limits.dram_bytes_per_cycle,
+        "shared_bytes": limits.shared_per_block_bytes,
+        "features": sorted(features),
+    }
+
+
+def _arrays(signature: Signature, shapes: Iterable[tuple[int, ...]]) -> list[dict[str, Any] | None]:
+    left = iter(shapes)
+    return [
+        _array(spec, next(left)) if isinstance(spec, ViewSpec) else None
+        for spec in signature.runtime()
+    ]
+
+
+def _array(spec: ViewSpec, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {
+        "shape": shape,
+        "stride_align": spec.stride_align,
+        "unit_strides": spec.unit_strides,
+        "align": spec.align,
+        "bits": 8 * spec.dtype.itemsize_bytes,
+    }
+
+
+@functools.cache
+def disk_cache() -> DiskCache:
+    """Return the cache of this process."""
+    return DiskCache.from_settings()
