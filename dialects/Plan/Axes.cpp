@@ -9,6 +9,11 @@ using namespace tilec;
 
 namespace {
 RankedTensorType tileType(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
+
+bool isUniform(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && (op->hasTrait<OpTrait::ConstantLike>() || isa<tile::SplatOp>(op));
+}
 } // namespace
 
 Axes::Axes(tile::KernelOp kernel) {
@@ -43,7 +48,9 @@ void Axes::tieCarried(Value a, Value b) {
   if (!tileType(a))
     return;
   tieAll(a, b);
-  tie(a, kWhole, b, kWhole);
+  // Two accumulators may start as one and the same tile of zeros.
+  if (!isUniform(a) && !isUniform(b))
+    tie(a, kWhole, b, kWhole);
 }
 
 void Axes::visit(Operation *op) {

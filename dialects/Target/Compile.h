@@ -11,6 +11,7 @@ namespace tilec {
 ///   target      {"name": "sm_90a", "ptx": 80, "features": ["wgmma", …], …}, from compiler/target.py
 ///   phases      names among "tile", "tilegpu", "llvm" whose text is wanted
 ///   num_warps, num_stages   the author's hints, or null
+///   plan        decisions of a tile plan, or absent (docs/notes/interfaces.md, section 10)
 ///   fault       "abort" | "segv" | "hang": a testing hook, fails on purpose inside a pass
 /// Returns a JSON object with "status":
 ///   "ok"     ptx, plan, phases, timings_ms

@@ -1,0 +1,406 @@
+"""The plan as a pure function: for every shape a tile that fits, and the best ones measured."""
+
+from __future__ import annotations
+
+import math
+import timeit
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tilec import _runtime
+from tilec.compiler.target import TARGETS
+from tilec.jit import planning
+
+DECIDED = frozenset({"wgmma", "cluster", "split_k"})
+HOPPER = "sm_90a"
+
+
+@pytest.fixture(autouse=True)
+def all_carried_out(monkeypatch):
+    monkeypatch.setattr(planning, "CARRIED_OUT", DECIDED)
+
+
+def trip(arg, dim, by):
+    return {"arg": arg, "dim": dim, "by": by, "from": 0, "step": 1}
+
+
+def product_summary(element="bf16", tk=64, **changes):
+    """Of ``c[m, n] = a[m, k] @ b[k, n]``, in arguments 0, 1, 2."""
+    trips = [trip(1, 1, tk)]
+    product = {
+        "lhs": element,
+        "rhs": element,
+        "acc": "f32",
+        "tf32": False,
+        "m": {"dim": 0},
+        "n": {"dim": 1},
+        "k_step": tk,
+        "k": {"arg": 1, "dim": 1},
+        "trips": trips,
+        "accumulator": 3,
+        "a": {"arg": 1, "outer": 0, "k": 1, "computed": False},
+        "b": {"arg": 2, "outer": 1, "k": 0, "computed": False},
+    }
+    return {
+        "partition": 0,
+        "rank": 2,
+        "whole": [],
+        "products": [{**product, **changes}],
+        "accesses": [
+            {"arg": 1, "dims": [0, None], "store": False, "trips": trips},
+            {"arg": 2, "dims": [None, 1], "store": False, "trips": trips},
+            {"arg": 0, "dims": [0, 1], "store": True, "trips": []},
+        ],
+        "tiles": [
+            {"shape": [{"dim": 0}, {"dim": 1}], "bits": 32},
+            {"shape": [{"dim": 0}, tk], "bits": 16},
+            {"shape": [tk, {"dim": 1}], "bits": 16},
+        ],
+    }
+
+
+def array(*shape, bits=16, order=None):
+    """A dense array as its specification tells of it; ``order``: dimensions, innermost first."""
+    strides, size = [0] * len(shape), bits // 8
+    for dim in order or reversed(range(len(shape))):
+        strides[dim], size = size, size * shape[dim]
+    return {
+        "shape": shape,
+        "stride_align": [min(stride & -stride or 128, 128) for stride in strides],
+        "unit_strides": [stride == bits // 8 for stride in strides],
+        "align": 128,
+        "bits": bits,
+    }
+
+
+def product_arrays(m, n, k, bits=16, **b):
+    return [array(m, n), array(m, k, bits=bits), array(k, n, bits=bits, **b)]
+
+
+def plan_of(m, n, k, target=HOPPER, summary=None, arrays=None, **options):
+    return _runtime.tile_plan(
+        summary or product_summary(),
+        arrays or product_arrays(m, n, k),
+        planning.device_of(TARGETS[target]),
+        explain=True,
+        **options,
+    )
+
+
+# -- the shapes that were measured -------------------------------------------------------------
+
+# M, N, K: the recipes whose speed was within 3.5 % of the best one's, on an H200.
+MEASURED = {
+    (8192, 8192, 8192): {("pingpong", 128, 192), ("pingpong", 128, 128), ("cooperative", 128, 256)},
+    (4096, 4096, 4096): {("cooperative", 128, 256), ("pingpong", 128, 128)},
+    (2048, 2048, 2048): {("cooperative", 128, 256), ("pingpong", 128, 128)},
+    (16384, 4096, 1024): {("pingpong", 128, 128), ("pingpong", 128, 192), ("pingpong", 192, 128)},
+    (512, 8192, 8192): {("cooperative", 128, 256), ("pingpong", 128, 128)},
+    (8192, 8192, 1024): {("pingpong", 128, 192), ("pingpong", 128, 128)},
+    (4096, 4096, 512): {("pingpong", 128, 128)},
+    (4096, 14336, 4096): {("pingpong", 128, 192), ("pingpong", 128, 128)},
+    (3072, 3072, 3072): {("pingpong", 128, 192)},
+    (4096, 4096, 4104): {("cooperative", 128, 256), ("pingpong", 128, 128)},
+    (8192, 8192, 8200): {("pingpong", 128, 192), ("cooperative", 128, 256)},
+    (3000, 3000, 3000): {("pingpong", 128, 192)},
+    (1024, 1024, 1024): {("single", 64, 128), ("cooperative", 128, 64)},
+    (256, 8192, 8192): {("pingpong", 128, 128)},
+    (64, 8192, 8192): {("single", 64, 64), ("single", 64, 128)},
+    (64, 4096, 4096): {("single", 64, 64)},
+    (32, 16384, 4096): {("single", 64, 128), ("single", 64, 64)},
+    (16, 8192, 8192): {("single", 64, 128), ("single", 64, 64)},
+}
+
+
+@pytest.mark.parametrize("shape", MEASURED)
+def test_plan_takes_a_recipe_that_was_measured_among_the_best(shape):
+    plan = plan_of(*shape)
+    assert (plan["decisions"]["schedule"], *plan["tile"]) in MEASURED[shape]
+
+
+@pytest.mark.parametrize("shape", MEASURED)
+def test_prediction_has_the_chosen_tile_cheapest_and_the_measured_ones_near(shape):
+    plan = plan_of(*shape)
+    possible = [c for c in plan["candidates"] if not c["rejected"]]
+    least = min(c["cycles"] for c in possible)
+    assert plan["chosen"]["cycles"] == least
+    measured = [c for c in possible if (c["schedule"], *c["tile"]) in MEASURED[shape]]
+    assert min(c["cycles"] for c in measured) <= 1.035 * least
+
+
+def test_rows_off_128_bytes_share_the_right_operand_in_clusters():
+    for k, cluster in ((4096, [1, 1]), (4104, [2, 1])):
+        assert plan_of(4096, 4096, k)["decisions"]["cluster"] == cluster
+    assert plan_of(64, 4096, 4104)["decisions"]["cluster"] == [1, 1]  # one row of tiles
+
+
+@pytest.mark.parametrize(
+    ("shape", "hints"),
+    [
+        ((256, 8192, 8192), {"evict_last": [1], "evict_first": [2]}),
+        ((8192, 64, 8192), {"evict_last": [2], "evict_first": [1]}),
+        ((512, 8192, 8192), {"evict_last": [], "evict_first": []}),
+        ((256, 256, 8192), {"evict_last": [], "evict_first": []}),
+    ],
+)
+def test_a_small_operand_stays_in_l2(shape, hints):
+    assert plan_of(*shape)["decisions"]["hints"] == hints
+
+
+def test_few_tiles_and_much_k_are_split():
+    assert plan_of(512, 512, 8192)["decisions"]["split_k"] > 1
+    assert plan_of(512, 512, 64)["decisions"]["split_k"] == 1
+    assert plan_of(4096, 4096, 8192)["decisions"]["split_k"] == 1
+
+
+# -- every shape -------------------------------------------------------------------------------
+
+extents = st.integers(1, 16384)
+
+
+@settings(max_examples=200, deadline=None)
+@given(extents, extents, st.integers(0, 16384), st.sampled_from(sorted(TARGETS)), st.booleans())
+def test_every_product_gets_a_feasible_plan(m, n, k, target, transposed):
+    limits = TARGETS[target].limits
+    arrays = product_arrays(m, n, k, **({"order": (0, 1)} if transposed else {}))
+    plan = plan_of(m, n, k, target, arrays=arrays)
+    chosen = plan["chosen"]
+    assert chosen["rejected"] == ""
+    tm, tn = plan["tile"]
+    assert chosen["programs"] == math.ceil(m / tm) * math.ceil(n / tn)
+    ctas = chosen["programs"] * chosen["split_k"]
+    assert chosen["waves"] == math.ceil(ctas / limits.multiprocessors)
+    assert (tm + tn) * 128 * 2 <= limits.shared_per_block_bytes
+    warps = chosen["num_warps"] or 8
+    assert tm * tn / (32 * warps) <= 255
+    if chosen["schedule"] != "sync":
+        assert "wgmma" in TARGETS[target].features
+        assert tm % 64 == 0
+        assert tn % 8 == 0
+    assert plan["decisions"]["split_k"] == 1 or ctas <= limits.multiprocessors
+    least = min(c["cycles"] for c in plan["candidates"] if not c["rejected"])
+    assert chosen["cycles"] == least
+
+
+@settings(max_examples=100, deadline=None)
+@given(extents, extents, extents, st.integers(1, 4))
+def test_more_work_never_takes_fewer_cycles(m, n, k, factor):
+    base = plan_of(m, n, k)["chosen"]["cycles"]
+    for larger in ((m * factor, n, k), (m, n * factor, k), (m, n, k * factor)):
+        # Alignment differs between the two; without TMA everything is slower.
+        tma = [plan_of(*shape)["decisions"]["schedule"] != "sync" for shape in ((m, n, k), larger)]
+        if tma[0] == tma[1]:
+            assert plan_of(*larger)["chosen"]["cycles"] >= 0.999 * base
+
+
+@settings(max_examples=100, deadline=None)
+@given(extents, extents, extents)
+def test_plan_is_a_pure_function(m, n, k):
+    assert plan_of(m, n, k) == plan_of(m, n, k)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_small_products_keep_small_tiles_where_tiles_are_small(target):
+    tm, tn = plan_of(20, 40, 64, target)["tile"]
+    assert tm <= 64
+    assert tn <= 64
+
+
+# -- what stands in the way --------------------------------------------------------------------
+
+
+def rejections(plan, schedule="cooperative"):
+    return {c["rejected"] for c in plan["candidates"] if c["schedule"] == schedule}
+
+
+def test_rows_that_tma_cannot_describe_are_said_to_be():
+    plan = plan_of(4095, 4097, 4099)
+    assert plan["decisions"]["schedule"] == "sync"
+    reason = "TMA cannot describe argument 1: its rows are not 16 bytes apart"
+    assert rejections(plan) == {reason}
+
+
+def test_elements_of_8_bits_must_be_contiguous_along_k():
+    summary = product_summary("f8E4M3FN", tk=128)
+    rows = product_arrays(4096, 4096, 4096, bits=8)
+    reason = "operands of 8 bits must be contiguous along K: argument 2"
+    assert rejections(plan_of(4096, 4096, 4096, summary=summary, arrays=rows)) == {reason}
+    columns = product_arrays(4096, 4096, 4096, bits=8, order=(0, 1))
+    plan = plan_of(4096, 4096, 4096, summary=summary, arrays=columns)
+    assert plan["decisions"]["schedule"] == "pingpong"
+
+
+def test_a_right_operand_that_is_computed_goes_without_wgmma():
+    b = {"arg": 2, "outer": 1, "k": 0, "computed": True}
+    plan = plan_of(4096, 4096, 4096, summary=product_summary(b=b))
+    reason = "the right operand is computed, wgmma reads it from shared memory"
+    assert rejections(plan) == {reason}
+
+
+def test_elements_without_an_instruction_go_without_wgmma():
+    summary = product_summary("f64", tk=16)
+    arrays = product_arrays(512, 512, 512, bits=64)
+    plan = plan_of(512, 512, 512, summary=summary, arrays=arrays)
+    assert rejections(plan) == {"wgmma has no such elements"}
+
+
+def test_long_steps_take_shared_memory():
+    plan = plan_of(4096, 4096, 4096, summary=product_summary(tk=256))
+    rejected = {tuple(c["tile"]): c["rejected"] for c in plan["candidates"]}
+    assert "stages take" in rejected[128, 256]
+    assert plan["chosen"]["rejected"] == ""
+
+
+def test_a_step_too_long_for_any_tile_takes_the_smallest():
+    plan = plan_of(64, 64, 65536, summary=product_summary(tk=65536))
+    assert plan["reasons"][0] == "no candidate fits; the smallest is taken"
+
+
+def test_two_products_into_two_accumulators_share_the_registers():
+    summary = product_summary()
+    gate = {**summary["products"][0], "accumulator": 4}
+    gate["b"] = {**gate["b"], "arg": 3}
+    summary["products"].append(gate)
+    arrays = [*product_arrays(4096, 4096, 4096), array(4096, 4096)]
+    plan = plan_of(4096, 4096, 4096, summary=summary, arrays=arrays)
+    rejected = {(c["schedule"], *c["tile"]): c["rejected"] for c in plan["candidates"]}
+    assert rejected["pingpong", 128, 192].startswith("accumulators take 384 registers")
+    assert plan["chosen"]["rejected"] == ""
+    summary["products"][1]["accumulator"] = 3  # the same one: twice the work, no more registers
+    plan = plan_of(4096, 4096, 4096, summary=summary, arrays=arrays)
+    rejected = {(c["schedule"], *c["tile"]): c["rejected"] for c in plan["candidates"]}
+    assert rejected["pingpong", 128, 128] == ""
+
+
+def test_the_authors_warps_choose_among_schedules():
+    four = plan_of(4096, 4096, 4096, num_warps=4)
+    assert four["decisions"]["schedule"] == "single"
+    eight = plan_of(4096, 4096, 4096, num_warps=8, num_stages=3)
+    assert (eight["decisions"]["num_warps"], eight["decisions"]["stages"]) == (8, 3)
+    none = plan_of(4096, 4096, 4096, num_warps=16)
+    assert none["decisions"]["schedule"] == "sync"
+    assert "the author asks for 16 warps" in rejections(none)
+
+
+def test_rows_that_are_reduced_after_the_product_are_not_divided():
+    summary = {**product_summary(), "whole": [1]}
+    plan = plan_of(4096, 192, 4096, summary=summary, arrays=product_arrays(4096, 192, 4096))
+    assert plan["tile"][1] == 192
+    assert plan["decisions"]["schedule"] != "sync"
+
+
+def test_dimensions_of_a_batch_are_taken_one_by_one():
+    summary = {**product_summary(m={"dim": 1}, n={"dim": 2}), "rank": 3, "tiles": []}
+    summary["accesses"] = []
+    arrays = [array(64, 1024, 1024) for _ in range(3)]
+    plan = plan_of(0, 0, 0, summary=summary, arrays=arrays)
+    assert plan["tile"][0] == 1
+    assert plan["chosen"]["programs"] >= 64
+
+
+# -- kernels without products ------------------------------------------------------------------
+
+
+def element_summary(rank, accesses, shape=None, whole=()):
+    return {
+        "partition": 0,
+        "rank": rank,
+        "whole": list(whole),
+        "products": [],
+        "accesses": [
+            {"arg": arg, "dims": dims, "store": arg == 0, "trips": []} for arg, dims in accesses
+        ],
+        "tiles": [{"shape": shape or [{"dim": d} for d in range(rank)], "bits": 32}],
+    }
+
+
+def element_plan(summary, *arrays):
+    return _runtime.tile_plan(
+        summary, list(arrays), planning.device_of(TARGETS[HOPPER]), explain=True
+    )
+
+
+def elementwise(*shape, **order):
+    rank = len(shape)
+    summary = element_summary(rank, [(0, list(range(rank))), (1, list(range(rank)))])
+    return element_plan(summary, array(*shape, **order), array(*shape, **order))
+
+
+@pytest.mark.parametrize(
+    ("shape", "tile"),
+    [
+        ((1 << 28,), (4096,)),
+        ((1 << 17,), (1024,)),
+        ((1000,), (1000,)),
+        ((8192, 8192), (1, 4096)),
+        ((65536, 100), (32, 100)),
+        ((64, 1000, 48), (1, 64, 48)),
+        ((1,), (1,)),
+        ((), ()),
+    ],
+)
+def test_elementwise_tiles_fill_up_from_the_contiguous_dimension(shape, tile):
+    assert elementwise(*shape)["tile"] == tile
+
+
+def test_arrays_stored_by_columns_are_cut_along_them():
+    assert elementwise(8192, 8192, order=(0, 1))["tile"] == (4096, 1)
+
+
+def test_a_transposition_gets_square_tiles():
+    summary = element_summary(2, [(0, [0, 1]), (1, [1, 0])])
+    assert element_plan(summary, array(4096, 4096), array(4096, 4096))["tile"] == (64, 64)
+
+
+def test_reduced_dimensions_stay_whole_and_rows_fill_the_gpu():
+    def rows(count, length):
+        summary = element_summary(2, [(0, [0, 1]), (1, [0, 1])], whole=[1])
+        return element_plan(summary, array(count, length), array(count, length))
+
+    assert rows(65536, 1024)["tile"] == (4, 1024)
+    assert rows(8192, 12288)["tile"] == (1, 12288)
+    assert rows(8, 100)["tile"] == (8, 100)
+    assert rows(256, 1024)["tile"] == (1, 1024)
+    assert rows(65536, 1024)["reasons"][0] == (
+        "the kernel reduces along dimension 1, which is not divided"
+    )
+
+
+def test_what_the_author_fixed_counts_against_the_tile():
+    # Sums of rows: the loop's tiles are (tile, 1024).
+    summary = element_summary(1, [(0, [0]), (1, [0, None])], shape=[{"dim": 0}, 1024])
+    assert element_plan(summary, array(65536), array(65536, 4096))["tile"] == (4,)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(1, 5000), max_size=5), st.randoms())
+def test_every_elementwise_shape_gets_a_tile_within_it(shape, random):
+    order = list(range(len(shape)))
+    random.shuffle(order)
+    tile = elementwise(*shape, order=tuple(order))["tile"]
+    assert all(1 <= extent <= size for extent, size in zip(tile, shape, strict=True))
+    assert math.prod(tile) <= 4096
+
+
+# -- malformed input ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"partition": 7}, "the summary names an argument that is no array of the launch"),
+        ({"rank": 3}, "the summary's rank is not that of the partition"),
+    ],
+)
+def test_a_summary_of_another_launch_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        plan_of(64, 64, 64, summary={**product_summary(), **change})
+
+
+def test_planning_takes_microseconds():
+    summary, arrays = product_summary(), product_arrays(4096, 4096, 4096)
+    device = planning.device_of(TARGETS[HOPPER])
+    best = min(timeit.repeat(lambda: _runtime.tile_plan(summary, arrays, device), number=50))
+    assert best / 50 < 500e-6  # measured: 20e-6
