@@ -68,15 +68,23 @@ json::Object launchPlan(tile::KernelOp kernel, ArrayRef<tilegpu::TensorMapOp> ma
     grid["persistent"] = true;
   for (tilegpu::TensorMapOp map : maps)
     params.push_back(tensorMapParameter(map));
-  return json::Object{{"version", 1},
-                      {"symbol", kernel.getName().str()},
-                      {"target", target.str()},
-                      {"num_warps", roles.programWarps},
-                      {"threads", roles.threads()},
-                      {"shared_bytes", sharedBytes},
-                      {"whole_program", kernel->hasAttr(tilegpu::TileGPUDialect::kMovesRegisters)},
-                      {"params", std::move(params)},
-                      {"grid", std::move(grid)}};
+  if (roles.cluster > 1) {
+    SmallVector<int64_t> tiles(grid.getArray("tile")->size(), 1);
+    tiles[tiles.size() - 2] = roles.cluster;
+    grid["cluster_tiles"] = json::Array(tiles);
+  }
+  json::Object plan{{"version", 1},
+                    {"symbol", kernel.getName().str()},
+                    {"target", target.str()},
+                    {"num_warps", roles.programWarps},
+                    {"threads", roles.threads()},
+                    {"shared_bytes", sharedBytes},
+                    {"whole_program", kernel->hasAttr(tilegpu::TileGPUDialect::kMovesRegisters)},
+                    {"params", std::move(params)},
+                    {"grid", std::move(grid)}};
+  if (roles.cluster > 1)
+    plan["cluster"] = json::Array{roles.cluster, 1, 1};
+  return plan;
 }
 
 //===----------------------------------------------------------------------===//
@@ -113,12 +121,16 @@ struct Kernel : OpConversionPattern<tile::KernelOp> {
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), rewriter.getUnitAttr());
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       rewriter.getDenseI32ArrayAttr({static_cast<int32_t>(roles.threads())}));
+    if (roles.cluster > 1)
+      function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                        rewriter.getDenseI32ArrayAttr({static_cast<int32_t>(roles.cluster)}));
     if (roles.producerWarps != 0) // without it, the assembler takes no notice of setmaxnreg
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), rewriter.getI32IntegerAttr(1));
     else if (int64_t ctas = kernelAttr(op, tilegpu::TileGPUDialect::kResidentCtas))
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), rewriter.getI32IntegerAttr(ctas));
     for (StringRef name : {tilegpu::TileGPUDialect::kNumWarps, tilegpu::TileGPUDialect::kProducerWarps,
-                           tilegpu::TileGPUDialect::kPrograms, tilegpu::TileGPUDialect::kMovesRegisters})
+                           tilegpu::TileGPUDialect::kPrograms, tilegpu::TileGPUDialect::kCluster,
+                           tilegpu::TileGPUDialect::kMovesRegisters})
       if (Attribute value = op->getAttr(name)) // for what is converted later
         function->setAttr(name, value);
     annotatePointers(op, signature, function);

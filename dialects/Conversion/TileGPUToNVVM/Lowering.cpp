@@ -75,7 +75,7 @@ Roles Roles::of(Operation *kernel) {
     return attr ? attr.getInt() : absent;
   };
   return {number(tilegpu::TileGPUDialect::kNumWarps, 0), number(tilegpu::TileGPUDialect::kProducerWarps, 0),
-          number(tilegpu::TileGPUDialect::kPrograms, 1)};
+          number(tilegpu::TileGPUDialect::kPrograms, 1), number(tilegpu::TileGPUDialect::kCluster, 1)};
 }
 
 Roles Roles::at(OpBuilder &builder) {

@@ -52,6 +52,7 @@ struct Roles {
   int64_t programWarps = 0;  ///< of each program; the first ones of the CTA are the first program's
   int64_t producerWarps = 0; ///< behind those of the programs
   int64_t programs = 1;
+  int64_t cluster = 1; ///< CTAs that share what they fetch
 
   /// Of the kernel around the insertion point, converted or not.
   static Roles at(mlir::OpBuilder &builder);

@@ -49,6 +49,17 @@ Value isThread(OpBuilder &builder, Location loc, Value thread, int64_t number) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread, constantI32(builder, loc, number));
 }
 
+Value threadOfWarpgroup(OpBuilder &builder, Location loc) {
+  Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+  return arith::AndIOp::create(builder, loc, thread, constantI32(builder, loc, kWarpgroup * tilegpu::kLanes - 1));
+}
+
+/// All threads of the cluster that have not ended meet here.
+void clusterBarrier(OpBuilder &builder, Location loc) {
+  for (StringRef half : {"barrier.cluster.arrive.release.aligned;", "barrier.cluster.wait.acquire.aligned;"})
+    inlineAsm(builder, loc, half, "~{memory}", {}, {}, /*sideEffects=*/true);
+}
+
 /// A queue's converted values.
 class Queue {
 public:
@@ -73,9 +84,12 @@ public:
   }
 
   /// One thread speaks for its warpgroup. Predicated, so that products in flight stay in one basic block.
-  void releaseIf(Value condition) {
+  void releaseIf(Value condition, int64_t cluster) {
     Value stage = read(release.stage);
-    arriveAtBarrier(builder, loc, free(stage), andAlso(builder, loc, speaksForWarpgroup(builder, loc), condition));
+    if (cluster == 1)
+      arriveAtBarrier(builder, loc, free(stage), andAlso(builder, loc, speaksForWarpgroup(builder, loc), condition));
+    else
+      arriveInCluster(free(stage), condition, cluster);
     Value next = after(stage).first;
     write(release.stage, condition ? Value(arith::SelectOp::create(builder, loc, condition, next, stage)) : next);
   }
@@ -115,6 +129,18 @@ private:
   };
 
   Value free(Value stage) { return barrier(stage, stages); }
+
+  /// Thread i of a warpgroup speaks to CTA i. Without `.release.cluster`, which would fence all memory: what was read
+  /// has been read when products are complete.
+  void arriveInCluster(Value barrier, Value condition, int64_t cluster) {
+    Value cta = threadOfWarpgroup(builder, loc);
+    Value speaks =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, cta, constantI32(builder, loc, cluster));
+    inlineAsm(builder, loc,
+              "{\n.reg .b32 remote;\nmapa.shared::cluster.u32 remote, $0, $1;\n"
+              "@$2 mbarrier.arrive.shared::cluster.b64 _, [remote];\n}",
+              "r,r,b,~{memory}", {barrier, cta, andAlso(builder, loc, speaks, condition)}, {}, /*sideEffects=*/true);
+  }
 
   Value read(Value slot) { return LLVM::LoadOp::create(builder, loc, builder.getI32Type(), slot); }
   void write(Value slot, Value value) { LLVM::StoreOp::create(builder, loc, value, slot); }
@@ -163,7 +189,7 @@ struct DeclareQueue : OpConversionPattern<tilegpu::QueueOp> {
     Value one = constantI32(rewriter, loc, 1);
     for (unsigned cursor = 0; cursor < kQueueCursors; ++cursor)
       values.push_back(LLVM::AllocaOp::create(rewriter, loc, pointer, rewriter.getI32Type(), one));
-    Queue(rewriter, loc, op.getType(), values).initialize(op.getReaders());
+    Queue(rewriter, loc, op.getType(), values).initialize(op.getReaders() * op.getCluster());
     rewriter.replaceOpWithMultiple(op, {values});
     return success();
   }
@@ -195,7 +221,8 @@ struct Release : OpConversionPattern<tilegpu::QueueReleaseOp> {
   LogicalResult matchAndRewrite(tilegpu::QueueReleaseOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const final {
     Value condition = op.getWhen() ? adaptor.getWhen().front() : Value();
-    Queue(rewriter, op.getLoc(), op.getQueue().getType(), adaptor.getQueue()).releaseIf(condition);
+    Queue(rewriter, op.getLoc(), op.getQueue().getType(), adaptor.getQueue())
+        .releaseIf(condition, op.getQueue().getDefiningOp<tilegpu::QueueOp>().getCluster());
     rewriter.eraseOp(op);
     return success();
   }
@@ -306,7 +333,10 @@ struct RolesToBranches : OpConversionPattern<tilegpu::RolesOp> {
     const bool movesRegisters = function && function->hasAttr(tilegpu::TileGPUDialect::kMovesRegisters);
     // The barriers must be there before anybody waits at one.
     inlineAsm(rewriter, loc, "fence.mbarrier_init.release.cluster;", "~{memory}", {}, {}, /*sideEffects=*/true);
-    NVVM::Barrier0Op::create(rewriter, loc);
+    if (roles.cluster > 1)
+      clusterBarrier(rewriter, loc);
+    else
+      NVVM::Barrier0Op::create(rewriter, loc);
     Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, i32);
     Value warpgroup =
         uniform(rewriter, loc, arith::ShRUIOp::create(rewriter, loc, thread, constantI32(rewriter, loc, 7)));
@@ -325,6 +355,10 @@ struct RolesToBranches : OpConversionPattern<tilegpu::RolesOp> {
                                      programRegisters(roles, tilegpu::TargetAttr::of(op).limit("registers_per_sm")),
                                      NVVM::SetMaxRegisterAction::increase);
     rewriter.inlineBlockBefore(&op.getConsumer().front(), roleBranch.elseBlock()->getTerminator());
+    if (roles.cluster > 1) { // until no other CTA can arrive at the barriers of this one
+      rewriter.setInsertionPoint(roleBranch.elseBlock()->getTerminator());
+      clusterBarrier(rewriter, loc);
+    }
     rewriter.eraseOp(op);
     return success();
   }
@@ -337,9 +371,7 @@ Value lowering::filledBarrier(OpBuilder &builder, Location loc, tilegpu::QueueTy
 }
 
 Value lowering::speaksForWarpgroup(OpBuilder &builder, Location loc) {
-  Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
-  thread = arith::AndIOp::create(builder, loc, thread, constantI32(builder, loc, kWarpgroup * tilegpu::kLanes - 1));
-  return isThread(builder, loc, thread, 0);
+  return isThread(builder, loc, threadOfWarpgroup(builder, loc), 0);
 }
 
 Value lowering::uniform(OpBuilder &builder, Location loc, Value value) {

@@ -28,7 +28,25 @@ struct TensorMap : OpConversionPattern<tilegpu::TensorMapOp> {
   }
 };
 
-/// A tile takes one transfer for every panel, and more where its extent is beyond a box's.
+/// Where a transfer lies in its tile: elements in the map's order.
+using Place = SmallVector<int64_t>;
+
+/// The boxes of a tile: one for every panel, and more where its extent is beyond a box's.
+SmallVector<Place> boxesOf(ArrayRef<int64_t> extent, ArrayRef<int64_t> box) {
+  SmallVector<Place> places{Place(box.size(), 0)};
+  for (size_t dim = 0; dim < box.size(); ++dim) {
+    const size_t known = places.size();
+    for (int64_t start = box[dim]; start < extent[dim]; start += box[dim])
+      for (size_t i = 0; i < known; ++i) {
+        places.push_back(places[i]);
+        places.back()[dim] = start;
+      }
+  }
+  return places;
+}
+
+/// Multicast, each CTA of the cluster takes a part of the boxes that follow one another, at equal distances in the
+/// array and in shared memory.
 struct TmaLoad : OpConversionPattern<tilegpu::TmaLoadOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(tilegpu::TmaLoadOp op, OneToNOpAdaptor adaptor,
@@ -36,6 +54,8 @@ struct TmaLoad : OpConversionPattern<tilegpu::TmaLoadOp> {
     Location loc = op.getLoc();
     auto map = op.getMap().getDefiningOp<tilegpu::TensorMapOp>();
     tilegpu::SmemType dest = op.getDest().getType();
+    ArrayRef<int64_t> order = dest.getLayout().getOrder();
+    SmallVector<int64_t> extent = llvm::map_to_vector(order, [&](int64_t dim) { return dest.getShape()[dim]; });
     SmallVector<Value> start;
     for (ValueRange offset : adaptor.getOffsets())
       start.push_back(arith::IndexCastOp::create(rewriter, loc, rewriter.getI32Type(), offset.front()));
@@ -43,41 +63,55 @@ struct TmaLoad : OpConversionPattern<tilegpu::TmaLoadOp> {
     Value barrier =
         filledBarrier(rewriter, loc, op.getQueue().getType(), adaptor.getQueue(), adaptor.getStage().front());
     SharedPlacement placement = SharedPlacement::of(dest);
-    ArrayRef<int64_t> box = map.getBox(), order = dest.getLayout().getOrder();
-    SmallVector<int64_t> place(box.size(), 0);
-    do {
-      SmallVector<int64_t> coords(box.size());
-      SmallVector<Value> corner;
-      for (auto [number, dim] : llvm::enumerate(order)) {
+    auto offsetOf = [&](const Place &place) {
+      SmallVector<int64_t> coords(place.size());
+      for (auto [number, dim] : llvm::enumerate(order))
         coords[dim] = place[number];
-        corner.push_back(add(rewriter, loc, start[number], place[number]));
-      }
-      emit(rewriter, loc, add(rewriter, loc, address, placement.offset(coords)), adaptor.getMap().front(), corner,
-           barrier);
-    } while (advance(place, box, order, dest.getShape()));
+      return placement.offset(coords);
+    };
+    SmallVector<Place> boxes = boxesOf(extent, map.getBox());
+    const int64_t cluster = op.getMulticast() ? Roles::at(rewriter).cluster : 1;
+    const size_t share = boxes.size() / cluster;
+    if (boxes.size() % cluster != 0)
+      return rewriter.notifyMatchFailure(op, "the cluster cannot divide its boxes");
+    if (cluster > 1) {
+      Value rank = clusterRank(rewriter, loc);
+      address = addScaled(rewriter, loc, address, rank, offsetOf(boxes[share]));
+      for (size_t dim = 0; dim < start.size(); ++dim)
+        start[dim] = addScaled(rewriter, loc, start[dim], rank, boxes[share][dim]);
+    }
+    for (const Place &place : ArrayRef(boxes).take_front(share)) {
+      SmallVector<Value> corner;
+      for (auto [first, distance] : llvm::zip_equal(start, place))
+        corner.push_back(add(rewriter, loc, first, distance));
+      emit(rewriter, loc, add(rewriter, loc, address, offsetOf(place)), adaptor.getMap().front(), corner, barrier,
+           cluster);
+    }
     rewriter.eraseOp(op);
     return success();
   }
 
 private:
+  static Value clusterRank(OpBuilder &builder, Location loc) {
+    return inlineAsm(builder, loc, "mov.u32 $0, %cluster_ctarank;", "=r", {}, builder.getI32Type(),
+                     /*sideEffects=*/false)
+        .front();
+  }
+
+  static Value addScaled(OpBuilder &builder, Location loc, Value value, Value rank, int64_t distance) {
+    if (distance == 0)
+      return value;
+    Value part = arith::MulIOp::create(builder, loc, rank, constantI32(builder, loc, distance));
+    return arith::AddIOp::create(builder, loc, value, part);
+  }
+
   static Value add(OpBuilder &builder, Location loc, Value value, int64_t constant) {
     return constant == 0 ? value
                          : Value(arith::AddIOp::create(builder, loc, value, constantI32(builder, loc, constant)));
   }
 
-  /// To the next box of the tile; false behind the last.
-  static bool advance(MutableArrayRef<int64_t> place, ArrayRef<int64_t> box, ArrayRef<int64_t> order,
-                      ArrayRef<int64_t> shape) {
-    for (size_t number = 0; number < place.size(); ++number) {
-      place[number] += box[number];
-      if (place[number] < shape[order[number]])
-        return true;
-      place[number] = 0;
-    }
-    return false;
-  }
-
-  static void emit(OpBuilder &builder, Location loc, Value dest, Value map, ArrayRef<Value> corner, Value barrier) {
+  static void emit(OpBuilder &builder, Location loc, Value dest, Value map, ArrayRef<Value> corner, Value barrier,
+                   int64_t cluster) {
     std::string coordinates, constraints = "r,l";
     SmallVector<Value> operands{dest, map};
     for (auto [number, coordinate] : llvm::enumerate(corner)) {
@@ -85,11 +119,20 @@ private:
       constraints += ",r";
       operands.push_back(coordinate);
     }
-    std::string text = llvm::formatv("cp.async.bulk.tensor.{0}d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                                     "[$0], [$1, {{{1}}], [${2}];",
-                                     corner.size(), coordinates, operands.size());
+    const size_t number = operands.size();
     operands.push_back(barrier);
-    inlineAsm(builder, loc, text, constraints + ",r,~{memory}", operands, {}, /*sideEffects=*/true);
+    constraints += ",r";
+    std::string multicast, everyone;
+    if (cluster > 1) {
+      multicast = ".multicast::cluster";
+      everyone = llvm::formatv(", ${0}", operands.size());
+      operands.push_back(arith::ConstantOp::create(builder, loc, builder.getI16IntegerAttr((1 << cluster) - 1)));
+      constraints += ",h";
+    }
+    std::string text = llvm::formatv("cp.async.bulk.tensor.{0}d.shared::cluster.global.mbarrier::complete_tx::bytes{1} "
+                                     "[$0], [$1, {{{2}}], [${3}]{4};",
+                                     corner.size(), multicast, coordinates, number, everyone);
+    inlineAsm(builder, loc, text, constraints + ",~{memory}", operands, {}, /*sideEffects=*/true);
   }
 };
 } // namespace

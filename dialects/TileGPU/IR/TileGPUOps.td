@@ -222,11 +222,13 @@ def TileGPU_QueueOp : TileGPU_Op<"queue", [MemoryEffects<[MemAlloc<SharedMemory>
   let summary = "A queue whose stages are all free";
   let description = [{
     A stage is filled when `bytes` bytes have arrived in it, and free again when each
-    of the `readers` warpgroups has released it.
+    of the `readers` warpgroups has released it, in every CTA of the `cluster`: any of
+    them may fetch for all.
   }];
-  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$bytes, ConfinedAttr<I64Attr, [IntPositive]>:$readers);
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$bytes, ConfinedAttr<I64Attr, [IntPositive]>:$readers,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$cluster);
   let results = (outs TileGPU_QueueType:$result);
-  let assemblyFormat = "`bytes` $bytes `readers` $readers attr-dict `:` type($result)";
+  let assemblyFormat = "`bytes` $bytes `readers` $readers (`cluster` $cluster^)? attr-dict `:` type($result)";
   let extraClassDeclaration = [{
     /// Shared memory that the barriers of `stages` stages take.
     static int64_t barrierBytes(int64_t stages) { return 16 * stages; }
@@ -310,11 +312,14 @@ def TileGPU_TmaLoadOp : TileGPU_Op<"tma_load", [MemoryEffects<[MemWrite<SharedMe
   let description = [{
     `offsets` say where the tile starts, in elements and in the map's order; what lies
     outside the array becomes zero. The bytes count towards those of the queue's stage.
+    With `multicast` every CTA of the cluster fetches a part of the tile, which is the
+    same for all, and gives it to the same place in each of them.
   }];
   let arguments = (ins TileGPU_TensorMapType:$map, Variadic<Index>:$offsets, TileGPU_SmemType:$dest,
-                       TileGPU_QueueType:$queue, I32:$stage);
+                       TileGPU_QueueType:$queue, I32:$stage, UnitAttr:$multicast);
   let assemblyFormat = [{
-    $map `[` $offsets `]` `into` $dest `of` $queue `[` $stage `]` attr-dict `:` type($dest) `,` type($queue)
+    $map `[` $offsets `]` `into` $dest `of` $queue `[` $stage `]` (`multicast` $multicast^)? attr-dict
+    `:` type($dest) `,` type($queue)
   }];
 }
 

@@ -35,38 +35,9 @@ tile::ViewType viewOf(Value root) {
   return partition ? partition.getView() : dyn_cast<tile::ViewType>(root.getType());
 }
 
-/// True when no tile's elements decide the value: a thread without tiles can compute it.
+/// True when no tile's elements decide the values: a thread without tiles can compute them.
 bool isIndependentOfTiles(ValueRange values) {
-  llvm::SetVector<Value> slice(values.begin(), values.end());
-  for (size_t i = 0; i < slice.size(); ++i) {
-    Value value = slice[i];
-    if (isa<RankedTensorType, SmemType>(value.getType()))
-      return false;
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto loop = dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
-      if (!loop)
-        continue; // the kernel's
-      if (OpOperand *init = loop.getTiedLoopInit(argument)) {
-        slice.insert(init->get());
-        slice.insert(loop.getTiedLoopYieldedValue(argument)->get());
-      } else if (loop.getSingleInductionVar() != argument) {
-        return false;
-      }
-      continue;
-    }
-    Operation *op = value.getDefiningOp();
-    if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
-      auto result = cast<OpResult>(value);
-      slice.insert(loop.getTiedLoopInit(result)->get());
-      slice.insert(loop.getTiedLoopYieldedValue(loop.getTiedLoopRegionIterArg(result))->get());
-      continue;
-    }
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        slice.insert(block.getTerminator()->operand_begin(), block.getTerminator()->operand_end());
-    slice.insert(op->operand_begin(), op->operand_end());
-  }
-  return true;
+  return llvm::none_of(sourcesOf(values), [](Value value) { return isa<RankedTensorType, SmemType>(value.getType()); });
 }
 
 /// What decides whether and how often `op` runs.
@@ -119,6 +90,40 @@ std::optional<std::string> describe(TmaAccess &access, Value view, ArrayRef<int6
   return std::nullopt;
 }
 } // namespace
+
+llvm::SetVector<Value> tilec::tilegpu::sourcesOf(ValueRange values) {
+  llvm::SetVector<Value> sources(values.begin(), values.end());
+  for (size_t i = 0; i < sources.size(); ++i) {
+    Value value = sources[i];
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop = dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
+      if (!loop)
+        continue; // the kernel's
+      if (OpOperand *init = loop.getTiedLoopInit(argument)) {
+        sources.insert(init->get());
+        sources.insert(loop.getTiedLoopYieldedValue(argument)->get());
+      } else {
+        for (auto bounds : {loop.getLoopLowerBounds(), loop.getLoopSteps()})
+          for (OpFoldResult bound : bounds.value_or(SmallVector<OpFoldResult>()))
+            if (auto source = dyn_cast<Value>(bound))
+              sources.insert(source);
+      }
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
+      auto result = cast<OpResult>(value);
+      sources.insert(loop.getTiedLoopInit(result)->get());
+      sources.insert(loop.getTiedLoopYieldedValue(loop.getTiedLoopRegionIterArg(result))->get());
+      continue;
+    }
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        sources.insert(block.getTerminator()->operand_begin(), block.getTerminator()->operand_end());
+    sources.insert(op->operand_begin(), op->operand_end());
+  }
+  return sources;
+}
 
 int64_t tilec::tilegpu::widestSwizzle(int64_t rowBytes) {
   int64_t swizzle = 3;

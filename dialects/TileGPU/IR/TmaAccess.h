@@ -4,6 +4,7 @@
 
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
 
+#include "llvm/ADT/SetVector.h"
 #include <variant>
 
 namespace tilec::tilegpu {
@@ -21,6 +22,9 @@ struct TmaAccess {
   /// The same for a tile of `type` that is stored to `dest` (a view or partition) in blocks of `kStoreRows` rows.
   static std::variant<TmaAccess, std::string> ofStore(mlir::Value dest, mlir::RankedTensorType type);
 };
+
+/// Everything that `values` are computed from, themselves included; through loops and branches.
+llvm::SetVector<mlir::Value> sourcesOf(mlir::ValueRange values);
 
 /// The most elements of a box along a dimension, and the bytes that addresses and strides are multiples of.
 inline constexpr int64_t kMaxBoxExtent = 256, kTmaAlignment = 16;

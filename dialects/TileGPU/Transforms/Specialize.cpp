@@ -36,6 +36,7 @@ struct Fetch {
   tile::LoadOp load;
   LocalAllocOp alloc;
   TmaAccess access;
+  bool isShared = false; ///< every CTA of the cluster reads the same tile
 
   SmemType type() { return alloc.getType(); }
 };
@@ -169,6 +170,44 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
+// Clusters
+//===----------------------------------------------------------------------===//
+
+/// CTAs that share operands by multicast.
+constexpr int64_t kCluster = 2;
+constexpr int64_t kCacheLineBytes = 128;
+
+/// True when rows of the arrays start anywhere in a cache line: each row of a box then takes two lines, and the
+/// second-level cache delivers twice as much. Fetching once for several CTAs makes up for it.
+bool rowsStraddleLines(ArrayRef<Fetch> fetches) {
+  return llvm::any_of(fetches, [](const Fetch &fetch) {
+    auto partition = dyn_cast<tile::PartitionType>(fetch.access.root.getType());
+    auto view = partition ? partition.getView() : cast<tile::ViewType>(fetch.access.root.getType());
+    return llvm::any_of(llvm::drop_begin(fetch.access.order),
+                        [&](int64_t dim) { return view.getStrideAlign()[dim] < kCacheLineBytes; });
+  });
+}
+
+/// Makes the number of boxes one that a cluster can share; false when their rows cannot be divided.
+bool divideBoxes(TmaAccess &access) {
+  int64_t boxes = 1;
+  for (auto [extent, box] : llvm::zip_equal(access.extent, access.box))
+    boxes *= extent / box;
+  if (boxes % kCluster == 0)
+    return true;
+  if (access.box.size() < 2 || access.box[1] % (kCluster * kSwizzleRows) != 0)
+    return false;
+  access.box[1] /= kCluster;
+  return true;
+}
+
+/// Partitions of matrices have rows of tiles, of which a cluster takes a few at a time.
+bool hasRowsOfTiles(tile::KernelOp kernel) {
+  auto partitions = llvm::make_filter_range(kernel.getArgumentTypes(), llvm::IsaPred<tile::PartitionType>);
+  return !partitions.empty() && cast<tile::PartitionType>(*partitions.begin()).getRank() >= 2;
+}
+
+//===----------------------------------------------------------------------===//
 // Programs that take turns
 //===----------------------------------------------------------------------===//
 
@@ -260,8 +299,9 @@ private:
     for (Fetch &fetch : channel.fetches)
       channel.rings.push_back(RingOp::create(builder, fetch.load.getLoc(), ringType(fetch.type())));
     auto warps = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps).getInt();
+    auto cluster = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kCluster);
     channel.queue = QueueOp::create(builder, loc, QueueType::get(builder.getContext(), stages), channel.stageBytes(),
-                                    warps / kWarpgroup);
+                                    warps / kWarpgroup, cluster ? cluster.getInt() : 1);
   }
 
   SmemType ringType(SmemType slot) const {
@@ -293,7 +333,7 @@ private:
       }
       Value map = tensorMap(fetch);
       Value slot = RingSlotOp::create(builder, at, fetch.type(), ring, stage);
-      TmaLoadOp::create(builder, at, map, offsets, slot, channel.queue, stage);
+      TmaLoadOp::create(builder, at, map, offsets, slot, channel.queue, stage, fetch.isShared);
     }
   }
 
@@ -394,9 +434,17 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
     TargetAttr target = TargetAttr::of(kernel);
     if (!target || !target.has("tma") || findFetches(kernel).empty())
       return;
-    scf::ForOp walk = walkTiles(kernel);
+    const bool clusters =
+        target.has("tma_multicast") && hasRowsOfTiles(kernel) && rowsStraddleLines(findFetches(kernel));
+    auto [walk, rank] = walkTiles(kernel, clusters ? kCluster : 1);
     SmallVector<Channel, 0> channels = joinFetches(findFetches(kernel));
-    const bool turns = walk && fitsOneWarpgroup(kernel) && llvm::all_of(channels, [&](Channel &channel) {
+    if (rank) {
+      kernel->setAttr(TileGPUDialect::kCluster, Builder(&getContext()).getI64IntegerAttr(kCluster));
+      for (Channel &channel : channels)
+        for (Fetch &fetch : channel.fetches)
+          fetch.isShared = !sourcesOf(fetch.load.getIndices()).contains(rank) && divideBoxes(fetch.access);
+    }
+    const bool turns = walk && fitsOneWarpgroup(kernel) && llvm::all_of(channels, [walk = walk](Channel &channel) {
                          return regularLoops(channel.fetches.front(), walk).has_value();
                        });
     if (turns)

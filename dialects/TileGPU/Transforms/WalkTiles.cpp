@@ -60,7 +60,7 @@ SmallVector<Value> coordinates(TileNumbers &numbers, Value number, ArrayRef<Valu
 }
 } // namespace
 
-scf::ForOp tilec::tilegpu::walkTiles(tile::KernelOp kernel) {
+tilegpu::Walk tilec::tilegpu::walkTiles(tile::KernelOp kernel, int64_t cluster) {
   auto partition =
       llvm::find_if(kernel.getArguments(), [](Value argument) { return isa<tile::PartitionType>(argument.getType()); });
   if (partition == kernel.getArguments().end())
@@ -70,22 +70,34 @@ scf::ForOp tilec::tilegpu::walkTiles(tile::KernelOp kernel) {
   Location loc = kernel.getLoc();
   OpBuilder builder(body.getTerminator());
   TileNumbers numbers(builder, loc);
+  ArrayRef<int64_t> shape = cast<tile::PartitionType>(partition->getType()).getTileShape();
+  const int64_t rowDim = static_cast<int64_t>(shape.size()) - 2;
   SmallVector<Value> counts;
-  Value total = numbers.constant(1);
-  for (auto [dim, extent] : llvm::enumerate(cast<tile::PartitionType>(partition->getType()).getTileShape())) {
-    counts.push_back(numbers.fromIndex(tile::NumTilesOp::create(builder, loc, *partition, dim, extent)));
-    total = numbers.mul(total, counts.back());
+  Value total = numbers.constant(1), size = numbers.constant(cluster), rank;
+  for (auto [dim, extent] : llvm::enumerate(shape)) {
+    Value count = numbers.fromIndex(tile::NumTilesOp::create(builder, loc, *partition, dim, extent));
+    if (cluster > 1 && static_cast<int64_t>(dim) == rowDim) // the last cluster may be partly outside
+      count = numbers.div(numbers.add(count, numbers.constant(cluster - 1)), size);
+    counts.push_back(count);
+    total = numbers.mul(total, count);
   }
   Value first = numbers.fromIndex(tile::ProgramIdOp::create(builder, loc, 0));
   Value step = numbers.fromIndex(tile::NumProgramsOp::create(builder, loc, 0));
+  if (cluster > 1) {
+    rank = numbers.rem(first, size);
+    first = numbers.div(first, size);
+    step = numbers.div(step, size);
+  }
   auto loop = scf::ForOp::create(builder, loc, first, total, step);
   for (Operation *op : program)
     op->moveBefore(loop.getBody()->getTerminator());
 
   kernel->setAttr(tile::TileDialect::kWalksTiles, builder.getUnitAttr());
   builder.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> tile;
-  for (Value coordinate : coordinates(numbers, loop.getInductionVar(), counts))
+  SmallVector<Value> place = coordinates(numbers, loop.getInductionVar(), counts), tile;
+  if (cluster > 1)
+    place[rowDim] = numbers.add(numbers.mul(place[rowDim], size), rank);
+  for (Value coordinate : place)
     tile.push_back(numbers.toIndex(coordinate));
   loop.walk([&](Operation *op) {
     if (auto index = dyn_cast<tile::IndexOp>(op)) {
@@ -96,5 +108,5 @@ scf::ForOp tilec::tilegpu::walkTiles(tile::KernelOp kernel) {
     }
   });
   moveLoopInvariantCode(loop);
-  return loop;
+  return {loop, rank};
 }

@@ -8,11 +8,17 @@
 
 namespace tilec::tilegpu {
 
+/// A kernel that walks.
+struct Walk {
+  mlir::scf::ForOp loop; ///< null for a kernel without a partition, which is left alone
+  mlir::Value rank;      ///< number of the CTA in its cluster; null without clusters
+};
+
 /// Makes a kernel that computes one tile of its partitions compute every tile whose number is its program's
 /// modulo the number of programs, so that as many programs as fit on the GPU do the work of all. Neighbouring
-/// numbers are tiles of a panel of a few rows, which share operands in the second-level cache. Kernels without
-/// a partition are left alone. Returns the loop, if there is one.
-mlir::scf::ForOp walkTiles(tile::KernelOp kernel);
+/// numbers are tiles of a panel of a few rows, which share operands in the second-level cache. The `cluster` CTAs of a
+/// cluster are at neighbouring rows of one column at a time.
+Walk walkTiles(tile::KernelOp kernel, int64_t cluster);
 
 } // namespace tilec::tilegpu
 
