@@ -212,6 +212,7 @@ Device readDevice(const nb::dict &object) {
   auto has = [&](const char *name) { return std::find(features.begin(), features.end(), name) != features.end(); };
   device.wgmma = has("wgmma") && has("tma");
   device.clusters = has("cluster");
+  device.threeConsumers = has("three_consumers");
   device.splitK = has("split_k");
   device.mmaF16 = has("mma_f16");
   device.mmaBf16 = has("mma_bf16");
@@ -227,6 +228,7 @@ nb::dict toDict(const Candidate &candidate) {
   result["schedule"] = nameOf(candidate.schedule);
   result["num_warps"] = candidate.numWarps;
   result["split_k"] = candidate.splitK;
+  result["cluster"] = std::vector<int>{candidate.clusterM, 1};
   result["programs"] = candidate.programs;
   result["waves"] = candidate.waves;
   result["cycles"] = candidate.cycles;
@@ -247,7 +249,7 @@ nb::dict tilePlan(const nb::dict &summary, const nb::list &arrays, const nb::dic
     decisions["schedule"] = nameOf(plan.chosen.schedule);
     decisions["num_warps"] = plan.chosen.numWarps;
     decisions["stages"] = numStages;
-    decisions["cluster"] = std::vector<int>{plan.clusterM, plan.clusterN};
+    decisions["cluster"] = std::vector<int>{plan.chosen.clusterM, 1};
     decisions["raster"] = plan.raster;
     nb::dict hints;
     hints["evict_last"] = plan.keepInL2;

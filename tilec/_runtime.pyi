@@ -8,6 +8,11 @@ class Auto:
     """The type of ``AUTO``."""
 
 AUTO: Auto
+"""The tile shape that suits the launch: ``tl.partition(y, tl.AUTO)``.
+
+The compiler plans it from the kernel, the shapes of the arrays and the GPU. All partitions of a
+launch share the tile, so their arrays have one shape.
+"""
 
 @final
 class Partition:

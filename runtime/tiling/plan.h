@@ -23,6 +23,7 @@ struct Candidate {
   Schedule schedule = Schedule::none;
   int numWarps = 0; // that multiply; 0: code generation decides
   int splitK = 1;
+  int clusterM = 1; // programs along M that share the right operand
   int64_t programs = 0;
   int64_t waves = 0;
   double cycles = 0;
@@ -32,7 +33,6 @@ struct Candidate {
 /// A plan: the best candidate and the decisions that follow from it.
 struct Plan {
   Candidate chosen;
-  int clusterM = 1, clusterN = 1;
   int raster = 0;                           // programs along M that run together; 0: row by row
   std::vector<int> keepInL2, passThroughL2; // arguments: read again and again, read once
   std::vector<std::string> reasons;

@@ -16,6 +16,7 @@ constexpr double wgmmaBitsPerCycle = 2048 * 16; // multiplications, times the bi
 constexpr double mmaBitsPerCycle = 1024 * 16;
 constexpr double fmaPerCycle = 128, fmaF64PerCycle = 64;
 constexpr double cyclesPerRowByTma = 2, cyclesPerRow = 3; // 128 bytes from L2 to shared memory
+constexpr double straddle = 1.6;                          // of rows that do not start at multiples of 128 bytes
 constexpr double epilogueCycles = 1200;                   // to store a tile of 128 x 256 elements of 16 bits
 constexpr double epilogueBits = 128 * 256 * 16;
 constexpr double launchCycles = 3000;
@@ -121,13 +122,12 @@ private:
     for (const Product &product : problem.products) {
       if (product.kind == ElementKind::other || product.kind == ElementKind::f64)
         return "wgmma has no such elements";
-      if (product.b.computed)
-        return "the right operand is computed, wgmma reads it from shared memory";
       for (const Operand *operand : {&product.a, &product.b}) {
-        if (operand->argument >= 0 && !operand->describable)
+        if (operand->argument < 0 || operand->computed)
+          continue; // threads bring it to where wgmma reads it
+        if (!operand->describable)
           return "TMA cannot describe argument " + text(operand->argument) + ": its rows are not 16 bytes apart";
-        bool fromRegisters = operand == &product.a && operand->computed;
-        if (product.bits != 16 && !operand->kContiguous && !fromRegisters)
+        if (product.bits != 16 && !operand->kContiguous)
           return "operands of " + text(product.bits) + " bits must be contiguous along K: argument " +
                  text(operand->argument);
       }
@@ -140,6 +140,8 @@ private:
       return syncRejection(candidate);
     if (!obstacle.empty())
       return obstacle;
+    if (shape.consumers > 2 && !device.threeConsumers)
+      return "no roles for " + text(shape.consumers) + " warpgroups that multiply";
     if (problem.numWarps && problem.numWarps != candidate.numWarps)
       return "the author asks for " + text(problem.numWarps) + " warps";
     for (const Product &product : problem.products) {
@@ -222,6 +224,7 @@ private:
 
   void evaluate(Candidate &candidate, const ProductShape &shape) const {
     candidate.programs = programsOf(problem, candidate.tile);
+    candidate.clusterM = sharesRight(candidate) ? 2 : 1;
     candidate.waves = ceilDiv(candidate.programs * candidate.splitK, device.multiprocessors);
     double waves = static_cast<double>(candidate.waves);
     double loop = 0;
@@ -239,6 +242,14 @@ private:
   /// The time of two things that overlap: little more than the longer one.
   static double together(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
 
+  bool rowsAligned() const { return main.a.pitchAligned && main.b.pitchAligned; }
+
+  bool sharesRight(const Candidate &candidate) const {
+    bool severalRows = main.m.dim >= 0 && rowsOf(main.m) > main.m.in(candidate.tile);
+    bool roles = candidate.schedule == Schedule::cooperative || candidate.schedule == Schedule::pingpong;
+    return device.clusters && !rowsAligned() && severalRows && roles && candidate.splitK == 1;
+  }
+
   double loopCycles(size_t number, const Candidate &candidate, const ProductShape &shape) const {
     const Product &product = problem.products[number];
     double steps = std::ceil(product.kBytes() / bytesOfStep / candidate.splitK);
@@ -246,7 +257,10 @@ private:
     double m = static_cast<double>(product.m.in(candidate.tile)), n = static_cast<double>(product.n.in(candidate.tile));
     double multiply = m * n * perStep / (multipliesPerCycle(product, shape) * shape.efficiency);
     double perRow = shape.schedule == Schedule::sync ? cyclesPerRow : cyclesPerRowByTma;
-    double load = perRow * static_cast<double>(loadedRows(number, candidate.tile));
+    double rows = loadedRows(number, candidate.tile);
+    if (shape.schedule != Schedule::sync && !rowsAligned())
+      rows = straddle * (rows - (candidate.clusterM > 1 ? n / 2 : 0)); // each of two programs brings half
+    double load = perRow * rows;
     return steps * std::max(multiply, load);
   }
 
@@ -300,12 +314,11 @@ private:
       return;
     }
     plan.raster = chosen.schedule == Schedule::cooperative ? 16 : 8;
-    bool aligned = main.a.pitchAligned && main.b.pitchAligned;
-    bool several = main.m.dim >= 0 && m > main.m.in(chosen.tile);
-    if (!aligned && device.clusters && several && chosen.splitK == 1 && chosen.schedule != Schedule::single) {
-      plan.clusterM = 2;
-      plan.reasons.push_back("rows do not start at multiples of 128 bytes: two programs share the right operand");
-    }
+    if (!rowsAligned())
+      plan.reasons.push_back("rows do not start at multiples of 128 bytes: each takes " +
+                             std::string(chosen.clusterM > 1
+                                             ? "two lines of L2, and two programs share the right operand"
+                                             : "two lines of L2"));
     if (m <= skinnyRows && m < n)
       streams(main.a, main.b);
     else if (n <= skinnyRows && n < m)

@@ -25,11 +25,17 @@ from tilec.jit.cache import DiskCache, Request
 from tilec.jit.job import CompileJob
 from tilec.trace.signature import Signature, ViewSpec
 
-CARRIED_OUT: frozenset[str] = frozenset()
-"""Decisions that code generation carries out: of ``wgmma``, ``cluster`` and ``split_k``. A plan
-takes the others for features that the target lacks."""
+CARRIED_OUT = frozenset({"wgmma"})
+"""Of ``_DECISIONS``, those that code generation carries out. A plan takes the others for features
+that the target lacks."""
 
-_DECIDED = frozenset({"wgmma", "cluster", "split_k"})
+_DECISIONS = {
+    "wgmma": "wgmma",
+    "three_consumers": "wgmma",
+    "cluster": "cluster",
+    "split_k": "cluster",
+}
+"""What a plan may decide on, and the feature of the target that it takes."""
 _SEED = {1: (1440,), 2: (96, 160)}
 """Tiles to trace a summary at. Extents that an author hardly writes down tell a tile's own
 extents from constants; they divide by what a kernel may ask for."""
@@ -142,9 +148,8 @@ def seed_tile(rank: int) -> tuple[int, ...]:
 
 def device_of(target: Target, multiprocessors: int | None = None) -> dict[str, Any]:
     """Return what a plan needs to know of a GPU."""
-    features = set(target.features - (_DECIDED - CARRIED_OUT))
-    if "cluster" in target.features:
-        features |= {"split_k"} & CARRIED_OUT
+    possible = {name for name, feature in _DECISIONS.items() if target.has(feature)}
+    features = (target.features - _DECISIONS.keys()) | (possible & CARRIED_OUT)
     limits = target.limits
     return {
         "multiprocessors": multiprocessors or limits.multiprocessors,

@@ -186,7 +186,11 @@ class TensorView(View):
 
 
 class Partition(View):
-    """An output divided into equal disjoint tiles, of which this program owns one."""
+    """An output divided into equal disjoint tiles, of which this program owns one.
+
+    Attributes:
+        tile_shape: Extents of a tile, Python integers; with ``tl.AUTO`` those that were chosen.
+    """
 
     def __init__(
         self, handle: Handle, type_: ViewType, tile_shape: tuple[int, ...], name: str

@@ -10,6 +10,7 @@ import pytest
 import tilec as tl
 from tilec.jit import kernel as kernel_module
 from tilec.jit import planning
+from tilec.jit.cache import DiskCache
 from tilec.jit.planning import seed_tile
 from tilec.kernels.matmul import matmul_kernel
 
@@ -51,6 +52,11 @@ def batched(c, a, b, *, tk: tl.Constant[int] = 32):
 
 def random(rng, *shape):
     return rng.standard_normal(shape).astype(np.float32)
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch):
+    monkeypatch.setattr(planning, "disk_cache", lambda: DiskCache(None, 0))
 
 
 @pytest.fixture
@@ -185,3 +191,17 @@ def test_explain_shows_candidates_and_why_they_were_rejected():
     assert {c["rejected"] for c in plan["candidates"] if c["schedule"] == "single"} == {"no wgmma"}
     by_hand = tl.partition(array(512, 512), (64, 64)), *arguments[1:]
     assert matmul_kernel.explain(*by_hand, target="sm_80") is None
+
+
+def test_every_tile_of_a_plan_goes_through_wgmma_without_spills():
+    array = tl.ArraySpec((8192, 8192), tl.bfloat16)
+    plan = matmul_kernel.explain(tl.partition(array, tl.AUTO), array, array, target="sm_90a")
+    possible = [c for c in plan["candidates"] if not c["rejected"] and c["schedule"] != "sync"]
+    problems = {}
+    for tile in {c["tile"] for c in possible}:
+        compiled = matmul_kernel.compile(tl.partition(array, tile), array, array, target="sm_90a")
+        found = compiled.resources.spill_bytes, compiled.resources.notes
+        if found != (0, ()) or "wgmma.mma_async" not in compiled.ptx:
+            problems[tile] = found
+    assert len(possible) >= 10
+    assert problems == {}

@@ -13,7 +13,7 @@ from tilec import _runtime
 from tilec.compiler.target import TARGETS
 from tilec.jit import planning
 
-DECIDED = frozenset({"wgmma", "cluster", "split_k"})
+DECIDED = frozenset({"wgmma", "three_consumers", "cluster", "split_k"})
 HOPPER = "sm_90a"
 
 
@@ -102,7 +102,7 @@ MEASURED = {
     (4096, 4096, 512): {("pingpong", 128, 128)},
     (4096, 14336, 4096): {("pingpong", 128, 192), ("pingpong", 128, 128)},
     (3072, 3072, 3072): {("pingpong", 128, 192)},
-    (4096, 4096, 4104): {("cooperative", 128, 256), ("pingpong", 128, 128)},
+    (4096, 4096, 4104): {("cooperative", 128, 256)},
     (8192, 8192, 8200): {("pingpong", 128, 192), ("cooperative", 128, 256)},
     (3000, 3000, 3000): {("pingpong", 128, 192)},
     (1024, 1024, 1024): {("single", 64, 128), ("cooperative", 128, 64)},
@@ -232,11 +232,21 @@ def test_elements_of_8_bits_must_be_contiguous_along_k():
     assert plan["decisions"]["schedule"] == "pingpong"
 
 
-def test_a_right_operand_that_is_computed_goes_without_wgmma():
+def test_an_operand_that_is_computed_needs_no_tma():
     b = {"arg": 2, "outer": 1, "k": 0, "computed": True}
-    plan = plan_of(4096, 4096, 4096, summary=product_summary(b=b))
-    reason = "the right operand is computed, wgmma reads it from shared memory"
-    assert rejections(plan) == {reason}
+    arrays = [array(4096, 4096), array(4096, 4096), array(4096, 4097)]
+    plan = plan_of(4096, 4096, 4096, summary=product_summary(b=b), arrays=arrays)
+    assert plan["decisions"]["schedule"] != "sync"
+
+
+def test_three_warpgroups_that_multiply_need_roles_for_them(monkeypatch):
+    def rejected():
+        plan = plan_of(4096, 4096, 4096)
+        return next(c["rejected"] for c in plan["candidates"] if c["tile"] == (192, 192))
+
+    assert rejected() == ""
+    monkeypatch.setattr(planning, "CARRIED_OUT", DECIDED - {"three_consumers"})
+    assert rejected() == "no roles for 3 warpgroups that multiply"
 
 
 def test_elements_without_an_instruction_go_without_wgmma():
