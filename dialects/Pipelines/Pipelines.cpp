@@ -19,7 +19,7 @@ void tilec::buildTilePipeline(OpPassManager &pm) {
 void tilec::buildTileGPUPipeline(OpPassManager &pm, const CodegenOptions &options) {
   // A tile that is the same every turn is loaded, given its layout and copied to shared memory before the loop.
   pm.addPass(createLoopInvariantCodeMotionPass());
-  pm.addPass(createTileToTileGPUPass(options.target, options.numWarps));
+  pm.addPass(createTileToTileGPUPass(options.target, options.numWarps, options.plan));
   pm.addNestedPass<tile::KernelOp>(createSpecializePass(options.numStages));
   pm.addNestedPass<tile::KernelOp>(createAssignLayoutsPass());
   pm.addNestedPass<tile::KernelOp>(createRemoveConversionsPass());

@@ -14,6 +14,7 @@ struct CodegenOptions {
   llvm::json::Value target = nullptr; ///< the entry of compiler/target.py
   int64_t numWarps = 0;
   int64_t numStages = 0;
+  llvm::json::Value plan = nullptr; ///< what was decided with the tile; null leaves it to the passes
 };
 
 /// Every dialect a kernel meets on its way down, with its translation to LLVM IR.

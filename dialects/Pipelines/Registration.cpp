@@ -27,23 +27,25 @@ void registerInjectFaultPass();
 }
 
 namespace {
+/// What is no JSON stays a string, which the pass refuses with a message.
+llvm::json::Value parseJSON(const std::string &text) {
+  if (text.empty())
+    return nullptr;
+  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(text);
+  if (parsed)
+    return std::move(*parsed);
+  llvm::consumeError(parsed.takeError());
+  return llvm::json::Value(text);
+}
+
 /// CodegenOptions as a command line gives them.
 struct CodegenArguments : PassPipelineOptions<CodegenArguments> {
   Option<std::string> target{*this, "target", llvm::cl::desc("the target's entry, as JSON; default: the module's")};
   Option<int64_t> numWarps{*this, "num-warps", llvm::cl::desc("warps of a CTA; 0: from the tiles")};
   Option<int64_t> numStages{*this, "num-stages", llvm::cl::desc("slots of pipelines; 0: the compiler's choice")};
+  Option<std::string> plan{*this, "plan", llvm::cl::desc("what was decided with the tile, as JSON")};
 
-  tilec::CodegenOptions parse() const {
-    llvm::json::Value entry = nullptr;
-    if (!target.empty()) {
-      llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(target);
-      // What is no JSON stays a string, which the pass refuses with a message.
-      entry = parsed ? std::move(*parsed) : llvm::json::Value(std::string(target));
-      if (!parsed)
-        llvm::consumeError(parsed.takeError());
-    }
-    return {std::move(entry), numWarps, numStages};
-  }
+  tilec::CodegenOptions parse() const { return {parseJSON(target), numWarps, numStages, parseJSON(plan)}; }
 };
 } // namespace
 

@@ -88,7 +88,8 @@ public:
         })))
       return failure();
     tilec::CodegenOptions codegen{json::Value(json::Object(*target)), options.getInteger("num_warps").value_or(0),
-                                  options.getInteger("num_stages").value_or(0)};
+                                  options.getInteger("num_stages").value_or(0),
+                                  options.get("plan") ? *options.get("plan") : json::Value(nullptr)};
     if (failed(runPhase("tilegpu", *module, [&](OpPassManager &pm) { tilec::buildTileGPUPipeline(pm, codegen); })) ||
         failed(runPhase("lower", *module, [&](OpPassManager &pm) { tilec::buildLLVMPipeline(pm); })))
       return failure();

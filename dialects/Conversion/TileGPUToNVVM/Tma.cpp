@@ -85,7 +85,7 @@ struct TmaLoad : OpConversionPattern<tilegpu::TmaLoadOp> {
       for (auto [first, distance] : llvm::zip_equal(start, place))
         corner.push_back(add(rewriter, loc, first, distance));
       emit(rewriter, loc, add(rewriter, loc, address, offsetOf(place)), adaptor.getMap().front(), corner, barrier,
-           cluster);
+           cluster, op.getEviction());
     }
     rewriter.eraseOp(op);
     return success();
@@ -111,7 +111,7 @@ private:
   }
 
   static void emit(OpBuilder &builder, Location loc, Value dest, Value map, ArrayRef<Value> corner, Value barrier,
-                   int64_t cluster) {
+                   int64_t cluster, tilegpu::Eviction eviction) {
     std::string coordinates, constraints = "r,l";
     SmallVector<Value> operands{dest, map};
     for (auto [number, coordinate] : llvm::enumerate(corner)) {
@@ -122,16 +122,24 @@ private:
     const size_t number = operands.size();
     operands.push_back(barrier);
     constraints += ",r";
-    std::string multicast, everyone;
+    std::string modifiers, extras;
     if (cluster > 1) {
-      multicast = ".multicast::cluster";
-      everyone = llvm::formatv(", ${0}", operands.size());
+      modifiers = ".multicast::cluster";
+      extras = llvm::formatv(", ${0}", operands.size());
       operands.push_back(arith::ConstantOp::create(builder, loc, builder.getI16IntegerAttr((1 << cluster) - 1)));
       constraints += ",h";
     }
+    if (eviction != tilegpu::Eviction::normal) {
+      // What createpolicy.fractional makes of the whole access.
+      constexpr int64_t kFirst = 0x12F0000000000000, kLast = 0x14F0000000000000;
+      modifiers += ".L2::cache_hint";
+      extras += llvm::formatv(", ${0}", operands.size());
+      operands.push_back(constantI64(builder, loc, eviction == tilegpu::Eviction::first ? kFirst : kLast));
+      constraints += ",l";
+    }
     std::string text = llvm::formatv("cp.async.bulk.tensor.{0}d.shared::cluster.global.mbarrier::complete_tx::bytes{1} "
                                      "[$0], [$1, {{{2}}], [${3}]{4};",
-                                     corner.size(), multicast, coordinates, number, everyone);
+                                     corner.size(), modifiers, coordinates, number, extras);
     inlineAsm(builder, loc, text, constraints + ",~{memory}", operands, {}, /*sideEffects=*/true);
   }
 };

@@ -10,6 +10,7 @@
 #include "dialects/Conversion/TileToTileGPU/NumWarps.h"
 #include "dialects/TileGPU/IR/GlobalAccess.h"
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
+#include "dialects/TileGPU/IR/TilePlan.h"
 #include "dialects/TileGPU/IR/TmaAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,18 +55,25 @@ Attribute toAttribute(Builder &builder, const json::Value &value) {
   return builder.getDictionaryAttr(entries);
 }
 
-FailureOr<TargetAttr> parseTarget(ModuleOp module, StringRef text) {
+FailureOr<DictionaryAttr> parseObject(ModuleOp module, StringRef what, StringRef text) {
   llvm::Expected<json::Value> parsed = json::parse(text);
   if (!parsed)
-    return module.emitError("target: ") << llvm::toString(parsed.takeError());
+    return module.emitError(what) << ": " << llvm::toString(parsed.takeError());
   Builder builder(module.getContext());
-  auto properties = dyn_cast_or_null<DictionaryAttr>(toAttribute(builder, *parsed));
-  auto name = properties ? properties.getAs<StringAttr>("name") : StringAttr();
+  if (auto object = dyn_cast_or_null<DictionaryAttr>(toAttribute(builder, *parsed)))
+    return object;
+  return module.emitError(what) << ": expected an object of strings, integers, booleans, arrays and objects, found "
+                                << text;
+}
+
+FailureOr<TargetAttr> parseTarget(ModuleOp module, StringRef text) {
+  FailureOr<DictionaryAttr> properties = parseObject(module, "target", text);
+  if (failed(properties))
+    return failure();
+  auto name = properties->getAs<StringAttr>("name");
   if (!name)
-    return module.emitError("target: expected an object with a name, of strings, integers, booleans, arrays and "
-                            "objects, found ")
-           << text;
-  return TargetAttr::get(module.getContext(), name.getValue(), properties);
+    return module.emitError("target: expected an object with a name, found ") << text;
+  return TargetAttr::get(module.getContext(), name.getValue(), *properties);
 }
 
 //===----------------------------------------------------------------------===//
@@ -259,9 +267,19 @@ struct TileToTileGPU : PassWrapper<TileToTileGPU, OperationPass<ModuleOp>> {
       module.emitError("the module names no target and the pass was given none");
       return signalPassFailure();
     }
-    for (auto kernel : module.getOps<tile::KernelOp>())
+    DictionaryAttr decisions;
+    if (!plan.empty()) {
+      FailureOr<DictionaryAttr> parsed = parseObject(module, "plan", plan);
+      if (failed(parsed))
+        return signalPassFailure();
+      decisions = *parsed;
+    }
+    for (auto kernel : module.getOps<tile::KernelOp>()) {
+      if (decisions)
+        kernel->setAttr(TileGPUDialect::kPlan, decisions);
       if (failed(convert(kernel, attribute)))
         return signalPassFailure();
+    }
   }
 
   LogicalResult convert(tile::KernelOp kernel, TargetAttr attribute) {
@@ -271,7 +289,7 @@ struct TileToTileGPU : PassWrapper<TileToTileGPU, OperationPass<ModuleOp>> {
     const int64_t requested = numWarps ? numWarps : hint ? hint.getInt() : 0;
     SmallVector<tile::MmaOp> products;
     kernel.walk([&](tile::MmaOp op) { products.push_back(op); });
-    const int64_t asyncWarps = warpsForAsyncProducts(products, attribute, requested);
+    const int64_t asyncWarps = warpsForAsyncProducts(products, attribute, requested ? requested : plannedWarps(kernel));
     FailureOr<int64_t> warps = chooseNumWarps(kernel, asyncWarps ? asyncWarps : requested);
     if (failed(warps))
       return failure();
@@ -284,15 +302,26 @@ struct TileToTileGPU : PassWrapper<TileToTileGPU, OperationPass<ModuleOp>> {
     return success();
   }
 
+  /// Warps of a program under the planned schedule; 0 without one.
+  static int64_t plannedWarps(tile::KernelOp kernel) {
+    constexpr int64_t kWarpgroup = 4;
+    std::optional<Schedule> schedule = TilePlan::of(kernel).schedule;
+    return !schedule ? 0 : *schedule == Schedule::cooperative ? 2 * kWarpgroup : kWarpgroup;
+  }
+
   Option<std::string> target{*this, "target", llvm::cl::desc("the target's entry, as JSON; default: the module's")};
+  Option<std::string> plan{*this, "plan", llvm::cl::desc("what was decided with the tile, as JSON")};
   Option<int64_t> numWarps{*this, "num-warps", llvm::cl::desc("warps of a CTA; 0: from the tiles"), llvm::cl::init(0)};
 };
 } // namespace
 
-std::unique_ptr<Pass> tilec::createTileToTileGPUPass(const json::Value &target, int64_t numWarps) {
+std::unique_ptr<Pass> tilec::createTileToTileGPUPass(const json::Value &target, int64_t numWarps,
+                                                     const json::Value &plan) {
   auto pass = std::make_unique<TileToTileGPU>();
   if (target.kind() != json::Value::Null)
     pass->target = llvm::formatv("{0}", target).str();
+  if (plan.kind() != json::Value::Null)
+    pass->plan = llvm::formatv("{0}", plan).str();
   pass->numWarps = numWarps;
   return pass;
 }

@@ -86,4 +86,11 @@ def TileGPU_MmaKind : I32EnumAttr<"MmaKind", "the unit that multiplies", [
   let cppNamespace = "::tilec::tilegpu";
 }
 
+def TileGPU_Eviction : I32EnumAttr<"Eviction", "how long the second-level cache keeps a line", [
+    I32EnumAttrCase<"normal", 0>,
+    I32EnumAttrCase<"first", 1>,
+    I32EnumAttrCase<"last", 2>]> {
+  let cppNamespace = "::tilec::tilegpu";
+}
+
 #endif // TILEC_TILEGPU_ATTRS_TD

@@ -33,6 +33,8 @@ def TileGPU_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kCluster = "tilegpu.cluster";
     /// Kernel attribute: tile programs that a CTA runs at a time, each on warps of its own, an i64; 1 if absent.
     static constexpr ::llvm::StringLiteral kPrograms = "tilegpu.programs";
+    /// Kernel attribute: what was decided with the tile, a dictionary (TilePlan.h).
+    static constexpr ::llvm::StringLiteral kPlan = "tilegpu.plan";
     /// Kernel attribute: dynamic shared memory of a CTA in bytes, an i64.
     static constexpr ::llvm::StringLiteral kSharedBytes = "tilegpu.shared_bytes";
     /// Op attribute: where its shared memory starts, in bytes from the CTA's base, an i64.

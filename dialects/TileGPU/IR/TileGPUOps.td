@@ -316,9 +316,11 @@ def TileGPU_TmaLoadOp : TileGPU_Op<"tma_load", [MemoryEffects<[MemWrite<SharedMe
     same for all, and gives it to the same place in each of them.
   }];
   let arguments = (ins TileGPU_TensorMapType:$map, Variadic<Index>:$offsets, TileGPU_SmemType:$dest,
-                       TileGPU_QueueType:$queue, I32:$stage, UnitAttr:$multicast);
+                       TileGPU_QueueType:$queue, I32:$stage, UnitAttr:$multicast,
+                       DefaultValuedAttr<TileGPU_Eviction, "::tilec::tilegpu::Eviction::normal">:$eviction);
   let assemblyFormat = [{
-    $map `[` $offsets `]` `into` $dest `of` $queue `[` $stage `]` (`multicast` $multicast^)? attr-dict
+    $map `[` $offsets `]` `into` $dest `of` $queue `[` $stage `]` (`multicast` $multicast^)?
+    (`evict` $eviction^)? attr-dict
     `:` type($dest) `,` type($queue)
   }];
 }

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/TileGPU/IR/Layout.h"
+#include "dialects/TileGPU/IR/TilePlan.h"
 #include "dialects/TileGPU/IR/TmaAccess.h"
 #include "dialects/TileGPU/Transforms/Passes.h"
 #include "dialects/TileGPU/Transforms/WalkTiles.h"
@@ -28,6 +29,8 @@ namespace {
 /// More stages hide no more latency. Allocation takes away those that there is no memory for.
 constexpr int64_t kMaxStages = 12;
 constexpr int64_t kWarpgroup = 4;
+/// Rows of tiles that are walked together: enough that operands are reused along both dimensions.
+constexpr int64_t kPanelRows = 16, kPanelRowsInTurns = 8;
 /// Programs that take turns: while one multiplies, the other stores.
 constexpr int64_t kPrograms = 2;
 
@@ -37,6 +40,7 @@ struct Fetch {
   LocalAllocOp alloc;
   TmaAccess access;
   bool isShared = false; ///< every CTA of the cluster reads the same tile
+  Eviction eviction = Eviction::normal;
 
   SmemType type() { return alloc.getType(); }
 };
@@ -333,7 +337,7 @@ private:
       }
       Value map = tensorMap(fetch);
       Value slot = RingSlotOp::create(builder, at, fetch.type(), ring, stage);
-      TmaLoadOp::create(builder, at, map, offsets, slot, channel.queue, stage, fetch.isShared);
+      TmaLoadOp::create(builder, at, map, offsets, slot, channel.queue, stage, fetch.isShared, fetch.eviction);
     }
   }
 
@@ -434,17 +438,19 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
     TargetAttr target = TargetAttr::of(kernel);
     if (!target || !target.has("tma") || findFetches(kernel).empty())
       return;
-    const bool clusters =
-        target.has("tma_multicast") && hasRowsOfTiles(kernel) && rowsStraddleLines(findFetches(kernel));
-    auto [walk, rank] = walkTiles(kernel, clusters ? kCluster : 1);
+    const TilePlan plan = TilePlan::of(kernel);
+    const bool turnsAreWanted = plan.schedule ? *plan.schedule == Schedule::pingpong : fitsOneWarpgroup(kernel);
+    auto [walk, rank] = walkTiles(kernel, chooseCluster(plan, target),
+                                  plan.panelRows.value_or(turnsAreWanted ? kPanelRowsInTurns : kPanelRows));
     SmallVector<Channel, 0> channels = joinFetches(findFetches(kernel));
-    if (rank) {
+    for (Channel &channel : channels)
+      for (Fetch &fetch : channel.fetches) {
+        fetch.isShared = rank && !sourcesOf(fetch.load.getIndices()).contains(rank) && divideBoxes(fetch.access);
+        fetch.eviction = chooseEviction(plan, fetch);
+      }
+    if (rank)
       kernel->setAttr(TileGPUDialect::kCluster, Builder(&getContext()).getI64IntegerAttr(kCluster));
-      for (Channel &channel : channels)
-        for (Fetch &fetch : channel.fetches)
-          fetch.isShared = !sourcesOf(fetch.load.getIndices()).contains(rank) && divideBoxes(fetch.access);
-    }
-    const bool turns = walk && fitsOneWarpgroup(kernel) && llvm::all_of(channels, [walk = walk](Channel &channel) {
+    const bool turns = walk && turnsAreWanted && llvm::all_of(channels, [walk = walk](Channel &channel) {
                          return regularLoops(channel.fetches.front(), walk).has_value();
                        });
     if (turns)
@@ -455,6 +461,21 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
     const int64_t warps = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps).getInt();
     if (accumulatorElements(kernel) > kMostStartingAccumulators * warps * kLanes)
       kernel->setAttr(TileGPUDialect::kMovesRegisters, Builder(&getContext()).getUnitAttr());
+  }
+
+  /// CTAs along the rows of tiles that share what they fetch; 1: none do.
+  int64_t chooseCluster(const TilePlan &plan, TargetAttr target) {
+    if (!target.has("tma_multicast") || !hasRowsOfTiles(getOperation()))
+      return 1;
+    const bool wanted = plan.cluster ? *plan.cluster == kCluster : rowsStraddleLines(findFetches(getOperation()));
+    return wanted ? kCluster : 1;
+  }
+
+  static Eviction chooseEviction(const TilePlan &plan, const Fetch &fetch) {
+    const int64_t argument = cast<BlockArgument>(fetch.access.root).getArgNumber();
+    return llvm::is_contained(plan.keptInL2, argument)          ? Eviction::last
+           : llvm::is_contained(plan.passedThroughL2, argument) ? Eviction::first
+                                                                : Eviction::normal;
   }
 
   Option<int64_t> numStages{*this, "num-stages", llvm::cl::desc("stages of a queue; 0: as many as there is memory for"),

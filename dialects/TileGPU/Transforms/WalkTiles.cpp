@@ -9,9 +9,6 @@ using namespace mlir;
 using namespace tilec;
 
 namespace {
-/// Rows of tiles in a panel: wide enough that operands are reused along both dimensions.
-constexpr int64_t kPanelRows = 16;
-
 /// Arithmetic on tile numbers, which fit into 31 bits.
 class TileNumbers {
 public:
@@ -36,7 +33,7 @@ private:
 
 /// The coordinates of tile `number` in a grid of `counts` tiles: matrices of tiles one after another, each in
 /// panels of rows, each panel column by column.
-SmallVector<Value> coordinates(TileNumbers &numbers, Value number, ArrayRef<Value> counts) {
+SmallVector<Value> coordinates(TileNumbers &numbers, Value number, ArrayRef<Value> counts, int64_t rowsOfPanel) {
   const size_t rank = counts.size();
   if (rank == 1)
     return {number};
@@ -51,7 +48,7 @@ SmallVector<Value> coordinates(TileNumbers &numbers, Value number, ArrayRef<Valu
       outer = dim == 0 ? outer : numbers.div(outer, counts[dim]);
     }
   }
-  Value panelRows = numbers.constant(kPanelRows), panel = numbers.mul(panelRows, columns);
+  Value panelRows = numbers.constant(rowsOfPanel), panel = numbers.mul(panelRows, columns);
   Value first = numbers.mul(numbers.div(rest, panel), panelRows), place = numbers.rem(rest, panel);
   Value height = numbers.min(numbers.sub(rows, first), panelRows); // the last panel may be lower
   coords[rank - 2] = numbers.add(first, numbers.rem(place, height));
@@ -60,7 +57,7 @@ SmallVector<Value> coordinates(TileNumbers &numbers, Value number, ArrayRef<Valu
 }
 } // namespace
 
-tilegpu::Walk tilec::tilegpu::walkTiles(tile::KernelOp kernel, int64_t cluster) {
+tilegpu::Walk tilec::tilegpu::walkTiles(tile::KernelOp kernel, int64_t cluster, int64_t panelRows) {
   auto partition =
       llvm::find_if(kernel.getArguments(), [](Value argument) { return isa<tile::PartitionType>(argument.getType()); });
   if (partition == kernel.getArguments().end())
@@ -94,7 +91,7 @@ tilegpu::Walk tilec::tilegpu::walkTiles(tile::KernelOp kernel, int64_t cluster) 
 
   kernel->setAttr(tile::TileDialect::kWalksTiles, builder.getUnitAttr());
   builder.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> place = coordinates(numbers, loop.getInductionVar(), counts), tile;
+  SmallVector<Value> place = coordinates(numbers, loop.getInductionVar(), counts, panelRows), tile;
   if (cluster > 1)
     place[rowDim] = numbers.add(numbers.mul(place[rowDim], size), rank);
   for (Value coordinate : place)

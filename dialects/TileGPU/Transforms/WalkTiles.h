@@ -16,9 +16,9 @@ struct Walk {
 
 /// Makes a kernel that computes one tile of its partitions compute every tile whose number is its program's
 /// modulo the number of programs, so that as many programs as fit on the GPU do the work of all. Neighbouring
-/// numbers are tiles of a panel of a few rows, which share operands in the second-level cache. The `cluster` CTAs of a
-/// cluster are at neighbouring rows of one column at a time.
-Walk walkTiles(tile::KernelOp kernel, int64_t cluster);
+/// numbers are tiles of a panel of `panelRows` rows, which share operands in the second-level cache. The `cluster`
+/// CTAs of a cluster are at neighbouring rows of one column at a time.
+Walk walkTiles(tile::KernelOp kernel, int64_t cluster, int64_t panelRows);
 
 } // namespace tilec::tilegpu
 

@@ -1,0 +1,46 @@
+//===- TilePlan.cpp - What was planned with the tile ----------------------===//
+#include "dialects/TileGPU/IR/TilePlan.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace tilec;
+using namespace tilec::tilegpu;
+
+namespace {
+SmallVector<int64_t> integers(DictionaryAttr plan, StringRef name) {
+  SmallVector<int64_t> values;
+  if (auto array = plan ? plan.getAs<ArrayAttr>(name) : ArrayAttr())
+    for (Attribute value : array)
+      if (auto number = dyn_cast<IntegerAttr>(value))
+        values.push_back(number.getInt());
+  return values;
+}
+
+std::optional<int64_t> integer(DictionaryAttr plan, StringRef name) {
+  if (auto number = plan.getAs<IntegerAttr>(name))
+    return number.getInt();
+  return std::nullopt;
+}
+} // namespace
+
+TilePlan TilePlan::of(tile::KernelOp kernel) {
+  TilePlan plan;
+  auto decisions = kernel->getAttrOfType<DictionaryAttr>(TileGPUDialect::kPlan);
+  if (!decisions)
+    return plan;
+  if (auto name = decisions.getAs<StringAttr>("schedule"))
+    plan.schedule = llvm::StringSwitch<std::optional<Schedule>>(name)
+                        .Case("cooperative", Schedule::cooperative)
+                        .Case("pingpong", Schedule::pingpong)
+                        .Case("single", Schedule::single)
+                        .Default(std::nullopt);
+  if (SmallVector<int64_t> cluster = integers(decisions, "cluster"); !cluster.empty())
+    plan.cluster = cluster.front();
+  plan.panelRows = integer(decisions, "raster");
+  plan.splitK = integer(decisions, "split_k").value_or(1);
+  auto hints = decisions.getAs<DictionaryAttr>("hints");
+  plan.keptInL2 = integers(hints, "evict_last");
+  plan.passedThroughL2 = integers(hints, "evict_first");
+  return plan;
+}

@@ -1,0 +1,31 @@
+//===- TilePlan.h - What was planned with the tile --------------*- C++ -*-===//
+#ifndef TILEC_TILEGPU_IR_TILEPLAN_H
+#define TILEC_TILEGPU_IR_TILEPLAN_H
+
+#include "dialects/TileGPU/IR/TileGPUDialect.h"
+
+#include <optional>
+
+namespace tilec::tilegpu {
+
+/// How warpgroups divide products.
+enum class Schedule {
+  cooperative, ///< they share a tile
+  pingpong,    ///< each has a tile of its own, and they take turns
+  single,      ///< there is one
+};
+
+/// Decisions that came with the tile (runtime/tiling), as a dictionary on the kernel. The passes decide what is absent.
+struct TilePlan {
+  std::optional<Schedule> schedule;
+  std::optional<int64_t> cluster;                       ///< CTAs along the rows of tiles that share operands
+  std::optional<int64_t> panelRows;                     ///< of tiles that are walked together
+  int64_t splitK = 1;                                   ///< CTAs that share the depth of one tile's product
+  llvm::SmallVector<int64_t> keptInL2, passedThroughL2; ///< arguments
+
+  static TilePlan of(tile::KernelOp kernel);
+};
+
+} // namespace tilec::tilegpu
+
+#endif // TILEC_TILEGPU_IR_TILEPLAN_H
