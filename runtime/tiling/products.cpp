@@ -40,6 +40,8 @@ public:
 
   Plan run() {
     obstacle = wgmmaObstacle();
+    if (device.wgmma && !obstacle.empty())
+      plan.reasons.push_back("without wgmma: " + obstacle);
     for (const ProductShape &shape : warpgroupShapes)
       consider(shape);
     const Candidate *best = cheapest();

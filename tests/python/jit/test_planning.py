@@ -220,6 +220,7 @@ def test_rows_that_tma_cannot_describe_are_said_to_be():
     assert plan["decisions"]["schedule"] == "sync"
     reason = "TMA cannot describe argument 1: its rows are not 16 bytes apart"
     assert rejections(plan) == {reason}
+    assert plan["reasons"] == [f"without wgmma: {reason}"]
 
 
 def test_elements_of_8_bits_must_be_contiguous_along_k():
