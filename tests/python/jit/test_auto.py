@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import tilec as tl
 from tilec.jit import kernel as kernel_module
 from tilec.jit import planning
 from tilec.jit.cache import DiskCache
+from tilec.jit.job import CompileJob
 from tilec.jit.planning import seed_tile
 from tilec.kernels.matmul import matmul_kernel
 
@@ -193,15 +195,22 @@ def test_explain_shows_candidates_and_why_they_were_rejected():
     assert matmul_kernel.explain(*by_hand, target="sm_80") is None
 
 
-def test_every_tile_of_a_plan_goes_through_wgmma_without_spills():
+def test_every_candidate_for_wgmma_compiles_as_planned_without_spills():
     array = tl.ArraySpec((8192, 8192), tl.bfloat16)
     plan = matmul_kernel.explain(tl.partition(array, tl.AUTO), array, array, target="sm_90a")
     possible = [c for c in plan["candidates"] if not c["rejected"] and c["schedule"] != "sync"]
     problems = {}
-    for tile in {c["tile"] for c in possible}:
-        compiled = matmul_kernel.compile(tl.partition(array, tile), array, array, target="sm_90a")
+    for candidate in possible:
+        given = tl.partition(array, candidate["tile"]), array, array
+        decisions = {**plan["decisions"], "schedule": candidate["schedule"]}
+        request = replace(
+            matmul_kernel.request(*given, target="sm_90a"),
+            plan=json.dumps({**decisions, "num_warps": candidate["num_warps"]}),
+        )
+        job = CompileJob(request)
+        compiled = job.build(job.trace())
         found = compiled.resources.spill_bytes, compiled.resources.notes
         if found != (0, ()) or "wgmma.mma_async" not in compiled.ptx:
-            problems[tile] = found
+            problems[candidate["schedule"], candidate["tile"]] = found
     assert len(possible) >= 10
     assert problems == {}
