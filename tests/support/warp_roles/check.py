@@ -1,0 +1,139 @@
+"""Kernels under many interleavings, against what their `tile` module says."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from warp_roles import plain_ops, role_ops  # noqa: F401  (register the ops)
+from warp_roles.cta import Cta, run_cluster
+from warp_roles.faults import Fault
+from warp_roles.kernel import Kernel
+from warp_roles.terms import Term
+
+TARGET = "sm_90a"
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The texts of a kernel in both dialects."""
+
+    tile: str
+    tilegpu: str
+
+
+def compile_kernel(kernel: Any, *arguments: Any, **keywords: Any) -> Compiled:
+    """The modules that the compiler makes of a kernel for these arguments."""
+    phases = ("tile", "tilegpu")
+    compiled = kernel.compile(*arguments, target=TARGET, phases=phases, **keywords)
+    return Compiled(compiled.phases["tile"], compiled.phases["tilegpu"])
+
+
+def parse(text: str) -> Kernel:
+    from tilec._mlir import ir
+
+    with ir.Context():
+        return Kernel(ir.Module.parse(text))
+
+
+class Reference:
+    """Stands for a CTA where one program after another computes its tile."""
+
+    warps = 1
+
+    def __init__(self) -> None:
+        self.stores: dict[Any, Term] = {}
+        self.tile: tuple[int, ...] = ()
+
+    def store(self, place: Any, piece: Any, pieces: int, term: Term) -> None:
+        self.stores[place] = term
+
+
+def reference_stores(text: str, arguments: dict[str, Any]) -> dict[Any, Term]:
+    """What the `tile` module stores, tile by tile."""
+    kernel, cta = parse(text), Reference()
+    view = kernel.partition(arguments)
+    counts = [
+        math.ceil(size / tile) for size, tile in zip(view.shape, view.tile_shape, strict=True)
+    ]
+    for cta.tile in itertools.product(*map(range, counts)):
+        frame = SimpleNamespace(cta=cta, values=kernel.frame_values(arguments), warp=0, known=0)
+        assert not list(kernel.run(frame)), "the tile module waits for something"
+    return cta.stores
+
+
+def check(compiled: Compiled, arguments: dict[str, Any], ctas: int, seeds: range) -> None:
+    """Run all CTAs of a grid once for every seed.
+
+    Args:
+        compiled: the kernel.
+        arguments: shapes of arrays and values of scalars, by the parameters' names.
+        ctas: of the grid.
+        seeds: each gives other interleavings.
+
+    Raises:
+        Fault: a rule was broken.
+    """
+    kernel = parse(compiled.tilegpu)
+    assert ctas % kernel.cluster == 0, f"the grid must be whole clusters of {kernel.cluster}"
+    expected = reference_stores(compiled.tile, arguments)
+    for seed in seeds:
+        stores: dict[Any, Term] = {}
+        for cta in _run_grid(kernel, arguments, ctas, seed):
+            for place, pieces in cta.stores.items():
+                if not _is_inside(place, arguments):
+                    continue  # the rest of the last cluster
+                if place in stores:
+                    raise Fault("result", f"two CTAs store {place}")
+                stores[place] = _whole(place, pieces)
+        _compare(stores, expected)
+
+
+def _run_grid(kernel: Kernel, arguments: dict[str, Any], count: int, seed: int) -> Iterator[Cta]:
+    for first in range(0, count, kernel.cluster):
+        numbers = range(first, first + kernel.cluster)
+        yield from run_cluster(kernel, arguments, numbers, count, seed * count + first)
+
+
+def _is_inside(place: Any, arguments: dict[str, Any]) -> bool:
+    name, offsets = place
+    return all(offset < size for offset, size in zip(offsets, arguments[name], strict=True))
+
+
+def _whole(place: Any, pieces: dict[Any, tuple[Term, int]]) -> Term:
+    (term, count), *others = pieces.values()
+    if len(pieces) != count:
+        raise Fault("result", f"{len(pieces)} of {count} pieces of {place} are stored")
+    if any(other is not term for other, _ in others):
+        raise Fault("result", f"pieces of {place} are of different tiles")
+    return term
+
+
+def _compare(stores: dict[Any, Term], expected: dict[Any, Term]) -> None:
+    if stores.keys() != expected.keys():
+        wrong = sorted(stores.keys() ^ expected.keys())
+        raise Fault("result", f"stored or missing against expectation: {wrong}")
+    for place, term in stores.items():
+        if term is not expected[place]:
+            raise Fault("result", f"{place} holds {term}, expected {expected[place]}")
+
+
+def assert_sound(compiled: Compiled, arguments: dict[str, Any], ctas: int, seeds: int) -> None:
+    """No interleaving breaks a rule."""
+    check(compiled, arguments, ctas, range(seeds))
+
+
+def faults(compiled: Compiled, arguments: dict[str, Any], ctas: int, seeds: int) -> Counter[str]:
+    """How often each kind of fault is found; one interleaving finds one or none."""
+    found: Counter[str] = Counter()
+    for seed in range(seeds):
+        try:
+            check(compiled, arguments, ctas, range(seed, seed + 1))
+        except Fault as fault:
+            found[fault.kind] += 1
+    return found

@@ -1,0 +1,97 @@
+"""Tiles as the terms that compute them; equal terms are one object."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+class Term:
+    """An operation, what it was given besides tiles, and its operands."""
+
+    __slots__ = ("detail", "name", "operands")
+    _known: ClassVar[dict[tuple[Any, ...], Term]] = {}
+
+    name: str
+    detail: Any
+    operands: tuple[Term, ...]
+
+    @classmethod
+    def of(cls, name: str, detail: Any = None, *operands: Any) -> Term:
+        key = (name, detail, *operands)
+        term = cls._known.get(key)
+        if term is None:
+            term = cls._known[key] = cls.__new__(cls)
+            term.name, term.detail, term.operands = name, detail, operands
+        return term
+
+    def __repr__(self) -> str:
+        return self.text(depth=6)
+
+    def text(self, depth: int) -> str:
+        """What the term computes, cut off below `depth` operations."""
+        inside = ["…"] if depth == 0 else [_text(operand, depth - 1) for operand in self.operands]
+        detail = [] if self.detail is None else [str(self.detail)]
+        return f"{self.name}({', '.join(detail + inside)})"
+
+
+def _text(operand: Any, depth: int) -> str:
+    return operand.text(depth) if isinstance(operand, Term) else str(operand)
+
+
+POISON = Term.of("poison")
+
+
+def plain(text: str) -> str:
+    """A type or attribute without layouts: the same in both dialects."""
+    return re.sub(r", #tilegpu\.layout<[^>]*>", "", text)
+
+
+def zero_of(type_text: str) -> Term:
+    """The tile of zeros that a product starts from when it does not accumulate."""
+    element = plain(type_text).rstrip(">").rpartition("x")[2]
+    zero = "0" if element.startswith("i") else "0.000000e+00"
+    return constant(f"dense<{zero}> : {type_text}")
+
+
+def constant(attribute_text: str) -> Term:
+    return Term.of("constant", plain(attribute_text))
+
+
+@dataclass(frozen=True)
+class View:
+    """An argument, or a permutation of one.
+
+    Attributes:
+        name: the argument's.
+        shape: of the argument.
+        dims: the argument's dimension behind each of the view's.
+        tile_shape: of a partition.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dims: tuple[int, ...]
+    tile_shape: tuple[int, ...] | None = None
+
+    @classmethod
+    def of(cls, name: str, shape: tuple[int, ...], type_text: str) -> View:
+        tile = re.match(r"!tile\.partition<([\dx]+) of", type_text)
+        tile_shape = tuple(map(int, tile[1].split("x"))) if tile else None
+        return cls(name, shape, tuple(range(len(shape))), tile_shape)
+
+    def permuted(self, order: list[int]) -> View:
+        return View(self.name, self.shape, tuple(self.dims[dim] for dim in order))
+
+    def load(self, offsets: list[int], extents: tuple[int, ...], pad: Any = None) -> Term:
+        """A tile of the view that starts at `offsets`, in elements."""
+        where = tuple(zip(self.dims, offsets, extents, strict=True))
+        pads = () if pad is None or pad == 0 else (pad,)
+        return Term.of("load", (self.name, where), *pads)
+
+    def place(self, offsets: list[int]) -> tuple[str, tuple[int, ...]]:
+        """What a tile stored there is remembered under."""
+        return self.name, tuple(
+            offset for _, offset in sorted(zip(self.dims, offsets, strict=True))
+        )
