@@ -77,6 +77,13 @@ void tilec::runtime::adjustGrid(const LaunchPlan &plan, unsigned resident, Frame
   const LaunchPlan::Grid &rule = plan.grid;
   if (rule.clusterRank > 0)
     frame.grid[0] = roundedTiles(rule, frame.arrays[frame.flat[rule.argument].index]);
+  if (rule.ctasPerTile > 1) {
+    if (int64_t(frame.grid[0]) * rule.ctasPerTile > maxGridX)
+      raiseLaunchError("the tile grid has too many programs for " + std::to_string(rule.ctasPerTile) +
+                           " CTAs a tile, expected at most 2147483647 CTAs",
+                       "use larger tiles");
+    frame.grid[0] *= rule.ctasPerTile;
+  }
   if (rule.persistent)
     frame.grid[0] = std::min(frame.grid[0], resident);
   for (int k = 0; k < 3; ++k)

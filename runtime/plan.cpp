@@ -93,14 +93,18 @@ LaunchPlan::Grid parseGrid(PyObject *object) {
       malformed("'persistent' is not true or false");
     grid.persistent = persistent == Py_True;
   }
+  if (PyObject *shared = PyDict_GetItemString(object, "ctas_per_tile"))
+    grid.ctasPerTile = numberOf(shared, "ctas_per_tile", 1);
   if (PyDict_GetItemString(object, "cluster_tiles")) {
     grid.argument = numberField(object, "arg");
     grid.clusterRank = listField(object, "cluster_tiles", maxRank, [&](Py_ssize_t k, PyObject *item) {
       grid.clusterTiles[k] = numberOf(item, "cluster_tiles", 1);
     });
   }
-  if (!grid.tiled && (grid.persistent || grid.clusterRank))
-    malformed("'persistent' and 'cluster_tiles' need the grid rule 'tiles'");
+  if (!grid.tiled && (grid.persistent || grid.clusterRank || grid.ctasPerTile > 1))
+    malformed("'persistent', 'cluster_tiles' and 'ctas_per_tile' need the grid rule 'tiles'");
+  if (grid.persistent && grid.ctasPerTile > 1)
+    malformed("'persistent' and 'ctas_per_tile' exclude each other");
   return grid;
 }
 

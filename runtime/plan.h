@@ -35,6 +35,7 @@ struct LaunchPlan {
   struct Grid {
     bool tiled = true;                  // the grid is the partitions' tile grid
     bool persistent = false;            // no more CTAs than run at once
+    unsigned ctasPerTile = 1;           // that work on each tile together
     uint32_t argument = 0;              // a partition, when there are cluster tiles
     int clusterRank = 0;                // 0: no cluster tiles
     int64_t clusterTiles[maxRank] = {}; // tile counts are rounded up to multiples of these
@@ -51,7 +52,7 @@ struct LaunchPlan {
   unsigned ctasPerCluster() const { return cluster[0] * cluster[1] * cluster[2]; }
   bool hasCluster() const { return ctasPerCluster() > 1; }
   /// Whether the grid differs, or must be looked at again, from one CTA a program.
-  bool adjustsGrid() const { return grid.persistent || grid.clusterRank > 0 || hasCluster(); }
+  bool adjustsGrid() const { return grid.persistent || grid.ctasPerTile > 1 || grid.clusterRank > 0 || hasCluster(); }
 
   /// Raises ValueError for a plan that is malformed or of another version.
   static LaunchPlan parse(PyObject *json);

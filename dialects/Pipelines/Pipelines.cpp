@@ -20,6 +20,7 @@ void tilec::buildTileGPUPipeline(OpPassManager &pm, const CodegenOptions &option
   // A tile that is the same every turn is loaded, given its layout and copied to shared memory before the loop.
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createTileToTileGPUPass(options.target, options.numWarps, options.plan));
+  pm.addNestedPass<tile::KernelOp>(createSplitDepthPass());
   pm.addNestedPass<tile::KernelOp>(createSpecializePass(options.numStages));
   pm.addNestedPass<tile::KernelOp>(createAssignLayoutsPass());
   pm.addNestedPass<tile::KernelOp>(createRemoveConversionsPass());

@@ -166,7 +166,7 @@ def test_grid_of_broken_clusters_is_refused(driver, memory, kernel_class):
         ({"grid": tiles(cluster_tiles=[2, 1]) | {"arg": 2}}, "it refers to argument 2 of 2"),
         (
             {"grid": {"rule": "explicit", "persistent": True}},
-            "'persistent' and 'cluster_tiles' need the grid rule 'tiles'",
+            "'persistent', 'cluster_tiles' and 'ctas_per_tile' need the grid rule 'tiles'",
         ),
         ({"cluster": [2, 0, 1]}, "'cluster' is out of range"),
         ({"cluster": [2, 1]}, "'cluster' is not three numbers"),

@@ -64,11 +64,14 @@ json::Object launchPlan(tile::KernelOp kernel, ArrayRef<tilegpu::TensorMapOp> ma
     if (partition && grid.getString("rule") == "explicit")
       grid = json::Object{{"rule", "tiles"}, {"arg", number}, {"tile", json::Array(partition.getTileShape())}};
   }
-  if (kernel->hasAttr(tile::TileDialect::kWalksTiles))
+  const bool shares = kernel->hasAttr(tilegpu::TileGPUDialect::kSharesTiles);
+  if (shares)
+    grid["ctas_per_tile"] = roles.cluster;
+  else if (kernel->hasAttr(tile::TileDialect::kWalksTiles))
     grid["persistent"] = true;
   for (tilegpu::TensorMapOp map : maps)
     params.push_back(tensorMapParameter(map));
-  if (roles.cluster > 1) {
+  if (roles.cluster > 1 && !shares) {
     SmallVector<int64_t> tiles(grid.getArray("tile")->size(), 1);
     tiles[tiles.size() - 2] = roles.cluster;
     grid["cluster_tiles"] = json::Array(tiles);

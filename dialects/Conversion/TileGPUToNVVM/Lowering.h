@@ -61,6 +61,11 @@ struct Roles {
   int64_t threads() const { return (computingWarps() + producerWarps) * tilegpu::kLanes; }
 };
 
+/// Number of the CTA in its cluster, i32.
+mlir::Value clusterRank(mlir::OpBuilder &builder, mlir::Location loc);
+/// All threads of the cluster that have not ended meet here; shared memory is ordered.
+void clusterBarrier(mlir::OpBuilder &builder, mlir::Location loc);
+
 /// i1: the one thread of its warpgroup that arrives at barriers for all and starts their copies.
 mlir::Value speaksForWarpgroup(mlir::OpBuilder &builder, mlir::Location loc);
 
@@ -148,6 +153,7 @@ void populateAsyncCopyPatterns(const TileTypeConverter &types, Patterns &pattern
 void populateQueuePatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateTmaPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateTmaStorePatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateClusterSumPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateWgmmaPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateMmaPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateDebugPatterns(const TileTypeConverter &types, Patterns &patterns);

@@ -54,12 +54,6 @@ Value threadOfWarpgroup(OpBuilder &builder, Location loc) {
   return arith::AndIOp::create(builder, loc, thread, constantI32(builder, loc, kWarpgroup * tilegpu::kLanes - 1));
 }
 
-/// All threads of the cluster that have not ended meet here.
-void clusterBarrier(OpBuilder &builder, Location loc) {
-  for (StringRef half : {"barrier.cluster.arrive.release.aligned;", "barrier.cluster.wait.acquire.aligned;"})
-    inlineAsm(builder, loc, half, "~{memory}", {}, {}, /*sideEffects=*/true);
-}
-
 /// A queue's converted values.
 class Queue {
 public:

@@ -92,12 +92,6 @@ struct TmaLoad : OpConversionPattern<tilegpu::TmaLoadOp> {
   }
 
 private:
-  static Value clusterRank(OpBuilder &builder, Location loc) {
-    return inlineAsm(builder, loc, "mov.u32 $0, %cluster_ctarank;", "=r", {}, builder.getI32Type(),
-                     /*sideEffects=*/false)
-        .front();
-  }
-
   static Value addScaled(OpBuilder &builder, Location loc, Value value, Value rank, int64_t distance) {
     if (distance == 0)
       return value;

@@ -58,6 +58,10 @@ int64_t tilec::tilegpu::scratchBytes(Operation *op) {
     return reduceScratch(op).bytes;
   if (isa<ConvertLayoutOp>(op))
     return conversionPlan(op).trip.bytes;
+  if (auto sum = dyn_cast<ClusterSumOp>(op)) {
+    const Layout layout = Layout::of(sum.getType());
+    return layout.numRegisters() * layout.numWarps() * kLanes * elementBytes(sum.getType().getElementType());
+  }
   return 0;
 }
 

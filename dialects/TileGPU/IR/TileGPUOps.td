@@ -325,6 +325,18 @@ def TileGPU_TmaLoadOp : TileGPU_Op<"tma_load", [MemoryEffects<[MemWrite<SharedMe
   }];
 }
 
+def TileGPU_ClusterSumOp : TileGPU_Op<"cluster_sum", [AllTypesMatch<["source", "result"]>,
+    MemoryEffects<[MemRead<SharedMemory>, MemWrite<SharedMemory>]>]> {
+  let summary = "The sum of a tile over the CTAs of the cluster, in the first of them";
+  let description = [{
+    All CTAs of the cluster meet here; the others' result is their own tile. Always
+    added in the order of the CTAs.
+  }];
+  let arguments = (ins TileGPU_Tile:$source);
+  let results = (outs TileGPU_Tile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+}
+
 def TileGPU_TmaStoreOp : TileGPU_Op<"tma_store", [
     MemoryEffects<[MemRead<SharedMemory>, MemWrite<SharedMemory>, MemWrite]>]> {
   let summary = "Start to copy a product's tile to global memory";

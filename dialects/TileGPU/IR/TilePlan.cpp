@@ -37,7 +37,8 @@ TilePlan TilePlan::of(tile::KernelOp kernel) {
                         .Default(std::nullopt);
   if (SmallVector<int64_t> cluster = integers(decisions, "cluster"); !cluster.empty())
     plan.cluster = cluster.front();
-  plan.panelRows = integer(decisions, "raster");
+  if (int64_t rows = integer(decisions, "raster").value_or(0); rows > 0)
+    plan.panelRows = rows;
   plan.splitK = integer(decisions, "split_k").value_or(1);
   auto hints = decisions.getAs<DictionaryAttr>("hints");
   plan.keptInL2 = integers(hints, "evict_last");

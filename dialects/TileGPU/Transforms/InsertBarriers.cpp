@@ -154,6 +154,7 @@ void tilec::registerTileGPUPasses() {
   registerPass(createInsertBarriersPass);
   registerPass(createBulkStoresPass);
   registerPass(createScheduleProductsPass);
+  registerPass(createSplitDepthPass);
   registerPass([] { return createPipelineLoopsPass(); });
   registerPass([] { return createSpecializePass(); });
 }

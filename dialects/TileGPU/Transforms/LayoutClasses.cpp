@@ -119,7 +119,7 @@ void LayoutClasses::buildClasses() {
       for (auto &[operand, inputs] : forwarded)
         for (Value input : inputs)
           join(operand->get(), input);
-    } else if (isa<tile::GatherOp>(op) || op->hasTrait<OpTrait::Elementwise>()) {
+    } else if (isa<tile::GatherOp, ClusterSumOp>(op) || op->hasTrait<OpTrait::Elementwise>()) {
       joinAll(op);
     } else if (auto product = dyn_cast<MmaOp>(op)) {
       join(product.getAcc(), product.getResult());

@@ -6,6 +6,8 @@
 
 namespace tilec {
 
+/// Lets the CTAs of a cluster share the depth of a product, where the plan says so.
+std::unique_ptr<mlir::Pass> createSplitDepthPass();
 /// Divides a kernel's warps into a producer that fetches tiles and consumers, where the copy engine can fetch what
 /// asynchronous products read. Queues have `numStages` stages, or as many as help when it is 0; allocation shortens
 /// them to what fits.

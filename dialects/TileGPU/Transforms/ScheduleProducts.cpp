@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/TileGPU/IR/TmaAccess.h"
+#include "dialects/TileGPU/Transforms/Accumulation.h"
 #include "dialects/TileGPU/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,32 +31,14 @@ struct Chain {
 
 bool isFetched(Value operand) { return operand.getDefiningOp<RingSlotOp>() != nullptr; }
 
-bool isZeroTile(Value tile) {
-  DenseElementsAttr value;
-  if (!matchPattern(tile, m_Constant(&value)) || !value.isSplat())
-    return false;
-  if (auto zero = dyn_cast<FloatType>(value.getElementType()))
-    return value.getSplatValue<APFloat>().isPosZero();
-  return value.getSplatValue<APInt>().isZero();
-}
-
-/// The chain that starts at a carried value, if it does nothing but accumulate.
+/// The chain that starts at a carried value, if it does nothing but accumulate products of fetched tiles.
 std::optional<Chain> chainFrom(scf::ForOp loop, unsigned number) {
-  Chain chain{number, {}};
-  Value value = loop.getRegionIterArgs()[number];
-  while (value.hasOneUse()) {
-    OpOperand &use = *value.getUses().begin();
-    if (use.getOwner() == loop.getBody()->getTerminator() && use.getOperandNumber() == number &&
-        !chain.products.empty())
-      return chain;
-    auto product = dyn_cast<MmaOp>(use.getOwner());
-    if (!product || !product.isWgmma() || product->getBlock() != loop.getBody() || value != product.getAcc() ||
-        !isFetched(product.getLhs()) || !isFetched(product.getRhs()))
-      return std::nullopt;
-    chain.products.push_back(product);
-    value = product.getResult();
-  }
-  return std::nullopt;
+  std::optional<SmallVector<MmaOp>> products = accumulation(loop, number);
+  if (!products || !llvm::all_of(*products, [](MmaOp product) {
+        return product.isWgmma() && isFetched(product.getLhs()) && isFetched(product.getRhs());
+      }))
+    return std::nullopt;
+  return Chain{number, std::move(*products)};
 }
 
 /// Chains that make up all products of the loop's body; none when there are others.

@@ -303,7 +303,9 @@ private:
     for (Fetch &fetch : channel.fetches)
       channel.rings.push_back(RingOp::create(builder, fetch.load.getLoc(), ringType(fetch.type())));
     auto warps = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps).getInt();
-    auto cluster = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kCluster);
+    auto cluster = kernel->hasAttr(TileGPUDialect::kSharesTiles) // whose CTAs fetch different parts
+                       ? IntegerAttr()
+                       : kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kCluster);
     channel.queue = QueueOp::create(builder, loc, QueueType::get(builder.getContext(), stages), channel.stageBytes(),
                                     warps / kWarpgroup, cluster ? cluster.getInt() : 1);
   }
@@ -440,23 +442,26 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
       return;
     const TilePlan plan = TilePlan::of(kernel);
     const bool turnsAreWanted = plan.schedule ? *plan.schedule == Schedule::pingpong : fitsOneWarpgroup(kernel);
-    auto [walk, rank] = walkTiles(kernel, chooseCluster(plan, target),
-                                  plan.panelRows.value_or(turnsAreWanted ? kPanelRowsInTurns : kPanelRows));
+    Walk walk; // a tile that CTAs share is the only one of their program
+    if (!kernel->hasAttr(TileGPUDialect::kSharesTiles))
+      walk = walkTiles(kernel, chooseCluster(plan, target),
+                       plan.panelRows.value_or(turnsAreWanted ? kPanelRowsInTurns : kPanelRows));
     SmallVector<Channel, 0> channels = joinFetches(findFetches(kernel));
     for (Channel &channel : channels)
       for (Fetch &fetch : channel.fetches) {
-        fetch.isShared = rank && !sourcesOf(fetch.load.getIndices()).contains(rank) && divideBoxes(fetch.access);
+        fetch.isShared =
+            walk.rank && !sourcesOf(fetch.load.getIndices()).contains(walk.rank) && divideBoxes(fetch.access);
         fetch.eviction = chooseEviction(plan, fetch);
       }
-    if (rank)
+    if (walk.rank)
       kernel->setAttr(TileGPUDialect::kCluster, Builder(&getContext()).getI64IntegerAttr(kCluster));
-    const bool turns = walk && turnsAreWanted && llvm::all_of(channels, [walk = walk](Channel &channel) {
-                         return regularLoops(channel.fetches.front(), walk).has_value();
+    const bool turns = walk.loop && turnsAreWanted && llvm::all_of(channels, [&](Channel &channel) {
+                         return regularLoops(channel.fetches.front(), walk.loop).has_value();
                        });
     if (turns)
       kernel->setAttr(TileGPUDialect::kNumWarps, Builder(&getContext()).getI64IntegerAttr(kWarpgroup));
     Specialization(kernel, std::move(channels), numStages > 0 ? numStages.getValue() : kMaxStages,
-                   turns ? walk : scf::ForOp())
+                   turns ? walk.loop : scf::ForOp())
         .run();
     const int64_t warps = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps).getInt();
     if (accumulatorElements(kernel) > kMostStartingAccumulators * warps * kLanes)

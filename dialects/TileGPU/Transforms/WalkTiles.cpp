@@ -55,48 +55,52 @@ SmallVector<Value> coordinates(TileNumbers &numbers, Value number, ArrayRef<Valu
   coords[rank - 1] = numbers.div(place, height);
   return coords;
 }
-} // namespace
+/// The first partition's grid of tiles.
+class TileGrid {
+public:
+  static std::optional<Value> partitionOf(tile::KernelOp kernel) {
+    for (Value argument : kernel.getArguments())
+      if (isa<tile::PartitionType>(argument.getType()))
+        return argument;
+    return std::nullopt;
+  }
 
-tilegpu::Walk tilec::tilegpu::walkTiles(tile::KernelOp kernel, int64_t cluster, int64_t panelRows) {
-  auto partition =
-      llvm::find_if(kernel.getArguments(), [](Value argument) { return isa<tile::PartitionType>(argument.getType()); });
-  if (partition == kernel.getArguments().end())
-    return {};
-  Block &body = kernel.getBody().front();
-  SmallVector<Operation *> program = llvm::map_to_vector(body.without_terminator(), [](Operation &op) { return &op; });
-  Location loc = kernel.getLoc();
-  OpBuilder builder(body.getTerminator());
-  TileNumbers numbers(builder, loc);
-  ArrayRef<int64_t> shape = cast<tile::PartitionType>(partition->getType()).getTileShape();
-  const int64_t rowDim = static_cast<int64_t>(shape.size()) - 2;
+  /// `rowCluster` rows are taken together; the last ones may be partly outside.
+  TileGrid(OpBuilder &builder, Location loc, Value partition, int64_t rowCluster)
+      : numbers(builder, loc), rowCluster(rowCluster) {
+    ArrayRef<int64_t> shape = cast<tile::PartitionType>(partition.getType()).getTileShape();
+    rowDim = static_cast<int64_t>(shape.size()) - 2;
+    total = numbers.constant(1);
+    for (auto [dim, extent] : llvm::enumerate(shape)) {
+      Value count = numbers.fromIndex(tile::NumTilesOp::create(builder, loc, partition, dim, extent));
+      if (rowCluster > 1 && static_cast<int64_t>(dim) == rowDim)
+        count = numbers.div(numbers.add(count, numbers.constant(rowCluster - 1)), numbers.constant(rowCluster));
+      counts.push_back(count);
+      total = numbers.mul(total, count);
+    }
+  }
+
+  /// The tile that the CTA of number `rank` in its cluster has when the cluster is at `number`.
+  SmallVector<Value> tile(Value number, Value rank, int64_t panelRows) {
+    SmallVector<Value> place = coordinates(numbers, number, counts, panelRows), tile;
+    if (rowCluster > 1)
+      place[rowDim] = numbers.add(numbers.mul(place[rowDim], numbers.constant(rowCluster)), rank);
+    for (Value coordinate : place)
+      tile.push_back(numbers.toIndex(coordinate));
+    return tile;
+  }
+
+  TileNumbers numbers;
+  Value total;
+
+private:
+  int64_t rowCluster, rowDim = 0;
   SmallVector<Value> counts;
-  Value total = numbers.constant(1), size = numbers.constant(cluster), rank;
-  for (auto [dim, extent] : llvm::enumerate(shape)) {
-    Value count = numbers.fromIndex(tile::NumTilesOp::create(builder, loc, *partition, dim, extent));
-    if (cluster > 1 && static_cast<int64_t>(dim) == rowDim) // the last cluster may be partly outside
-      count = numbers.div(numbers.add(count, numbers.constant(cluster - 1)), size);
-    counts.push_back(count);
-    total = numbers.mul(total, count);
-  }
-  Value first = numbers.fromIndex(tile::ProgramIdOp::create(builder, loc, 0));
-  Value step = numbers.fromIndex(tile::NumProgramsOp::create(builder, loc, 0));
-  if (cluster > 1) {
-    rank = numbers.rem(first, size);
-    first = numbers.div(first, size);
-    step = numbers.div(step, size);
-  }
-  auto loop = scf::ForOp::create(builder, loc, first, total, step);
-  for (Operation *op : program)
-    op->moveBefore(loop.getBody()->getTerminator());
+};
 
-  kernel->setAttr(tile::TileDialect::kWalksTiles, builder.getUnitAttr());
-  builder.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> place = coordinates(numbers, loop.getInductionVar(), counts, panelRows), tile;
-  if (cluster > 1)
-    place[rowDim] = numbers.add(numbers.mul(place[rowDim], size), rank);
-  for (Value coordinate : place)
-    tile.push_back(numbers.toIndex(coordinate));
-  loop.walk([&](Operation *op) {
+/// Tells the ops below `root` that its program is at `tile`.
+void setTile(Operation *root, ValueRange tile) {
+  root->walk([&](Operation *op) {
     if (auto index = dyn_cast<tile::IndexOp>(op)) {
       index.replaceAllUsesWith(tile);
       index.erase();
@@ -104,6 +108,48 @@ tilegpu::Walk tilec::tilegpu::walkTiles(tile::KernelOp kernel, int64_t cluster, 
       store.getIndicesMutable().assign(tile);
     }
   });
+}
+} // namespace
+
+tilegpu::Walk tilec::tilegpu::walkTiles(tile::KernelOp kernel, int64_t cluster, int64_t panelRows) {
+  std::optional<Value> partition = TileGrid::partitionOf(kernel);
+  if (!partition)
+    return {};
+  Block &body = kernel.getBody().front();
+  SmallVector<Operation *> program = llvm::map_to_vector(body.without_terminator(), [](Operation &op) { return &op; });
+  Location loc = kernel.getLoc();
+  OpBuilder builder(body.getTerminator());
+  TileGrid grid(builder, loc, *partition, cluster);
+  TileNumbers &numbers = grid.numbers;
+  Value first = numbers.fromIndex(tile::ProgramIdOp::create(builder, loc, 0)), rank;
+  Value step = numbers.fromIndex(tile::NumProgramsOp::create(builder, loc, 0));
+  if (cluster > 1) {
+    Value size = numbers.constant(cluster);
+    rank = numbers.rem(first, size);
+    first = numbers.div(first, size);
+    step = numbers.div(step, size);
+  }
+  auto loop = scf::ForOp::create(builder, loc, first, grid.total, step);
+  for (Operation *op : program)
+    op->moveBefore(loop.getBody()->getTerminator());
+  kernel->setAttr(tile::TileDialect::kWalksTiles, builder.getUnitAttr());
+  builder.setInsertionPointToStart(loop.getBody());
+  setTile(loop, grid.tile(loop.getInductionVar(), rank, panelRows));
   moveLoopInvariantCode(loop);
   return {loop, rank};
+}
+
+Value tilec::tilegpu::shareTiles(tile::KernelOp kernel, int64_t cluster, int64_t panelRows) {
+  std::optional<Value> partition = TileGrid::partitionOf(kernel);
+  if (!partition)
+    return {};
+  Location loc = kernel.getLoc();
+  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  TileGrid grid(builder, loc, *partition, /*rowCluster=*/1);
+  TileNumbers &numbers = grid.numbers;
+  Value program = numbers.fromIndex(tile::ProgramIdOp::create(builder, loc, 0)), size = numbers.constant(cluster);
+  Value rank = numbers.rem(program, size);
+  kernel->setAttr(tile::TileDialect::kWalksTiles, builder.getUnitAttr());
+  setTile(kernel, grid.tile(numbers.div(program, size), rank, panelRows));
+  return rank;
 }

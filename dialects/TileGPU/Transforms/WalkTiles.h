@@ -20,6 +20,10 @@ struct Walk {
 /// CTAs of a cluster are at neighbouring rows of one column at a time.
 Walk walkTiles(tile::KernelOp kernel, int64_t cluster, int64_t panelRows);
 
+/// Makes the `cluster` CTAs of a cluster compute the same tile, which each of them finds from the cluster's number.
+/// Returns the number of the CTA in its cluster; null for a kernel without a partition, which is left alone.
+mlir::Value shareTiles(tile::KernelOp kernel, int64_t cluster, int64_t panelRows);
+
 } // namespace tilec::tilegpu
 
 #endif // TILEC_TILEGPU_TRANSFORMS_WALKTILES_H

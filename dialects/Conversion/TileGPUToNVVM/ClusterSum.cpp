@@ -1,0 +1,165 @@
+//===- ClusterSum.cpp - Tiles added up over a cluster ---------------------===//
+//
+// Every CTA puts its registers into its own shared memory, four of a thread side
+// by side. Then each adds up a part of the registers over all CTAs and puts the
+// sums back, and the first collects the parts: nobody reads more than two tiles.
+// Threads read what the same threads of other CTAs have put.
+//
+// Source: PTX ISA, "mapa", "barrier.cluster", ".shared::cluster".
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Conversion/TileGPUToNVVM/SharedMemory.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tilec;
+using namespace tilec::lowering;
+using tilegpu::Layout;
+
+namespace {
+/// Registers that one access moves.
+constexpr int64_t kWordBytes = 4, kMostWords = 4;
+
+class ClusterSumLowering {
+public:
+  ClusterSumLowering(OpBuilder &builder, tilegpu::ClusterSumOp op, ValueRange own)
+      : builder(builder), loc(op.getLoc()), own(own), element(op.getType().getElementType()),
+        roles(Roles::at(builder)) {
+    while (own.size() % words != 0)
+      words /= 2;
+    ThreadId thread = threadId(builder, loc);
+    Value warp = arith::MulIOp::create(builder, loc, thread.warp, constantI32(builder, loc, tilegpu::kLanes));
+    Value place = arith::MulIOp::create(builder, loc, arith::AddIOp::create(builder, loc, warp, thread.lane),
+                                        constantI32(builder, loc, words * kWordBytes));
+    base = offsetPointer(builder, loc, programMemory(builder, loc, op), place);
+    pitch = roles.programWarps * tilegpu::kLanes * words * kWordBytes;
+  }
+
+  SmallVector<Value> run() {
+    Value rank = clusterRank(builder, loc);
+    const int64_t groups = own.size() / words;
+    for (int64_t group = 0; group < groups; ++group)
+      put(base, group, own.slice(group * words, words));
+    clusterBarrier(builder, loc);
+    const int64_t share = llvm::divideCeil(groups, roles.cluster);
+    sumPart(rank, share, groups);
+    clusterBarrier(builder, loc);
+    SmallVector<Value> sums = collect(rank, share, groups);
+    clusterBarrier(builder, loc); // until the first has read, the others keep what they have put
+    return sums;
+  }
+
+private:
+  /// Where group `group` of this thread lies behind `start`.
+  Value address(Value start, int64_t group) {
+    return offsetPointer(builder, loc, start, constantI32(builder, loc, group * pitch));
+  }
+
+  void put(Value start, int64_t group, ValueRange registers) {
+    storeShared(builder, loc, address(start, group), registers);
+  }
+
+  /// Adds up groups rank · share … of all CTAs, in the order of the CTAs, into this CTA's.
+  void sumPart(Value rank, int64_t share, int64_t groups) {
+    Value first = arith::MulIOp::create(builder, loc, rank, constantI32(builder, loc, share));
+    Value start = offsetPointer(builder, loc, base,
+                                arith::MulIOp::create(builder, loc, first, constantI32(builder, loc, pitch)));
+    Value here = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), start);
+    SmallVector<Value> there;
+    for (int64_t cta = 0; cta < roles.cluster; ++cta)
+      there.push_back(remote(here, cta));
+    for (int64_t group = 0; group < share; ++group) {
+      Value exists; // the last CTAs may have fewer groups
+      if (share * roles.cluster != groups) {
+        Value number = arith::AddIOp::create(builder, loc, first, constantI32(builder, loc, group));
+        exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number,
+                                       constantI32(builder, loc, groups));
+      }
+      guarded(builder, loc, exists, [&] {
+        SmallVector<Value> sums = get(there.front(), group);
+        for (Value from : ArrayRef(there).drop_front())
+          for (auto [sum, part] : llvm::zip_equal(sums, get(from, group)))
+            sum = isa<FloatType>(element) ? Value(arith::AddFOp::create(builder, loc, sum, part))
+                                          : Value(arith::AddIOp::create(builder, loc, sum, part));
+        put(start, group, sums);
+      });
+    }
+  }
+
+  /// The sums, in the first CTA.
+  SmallVector<Value> collect(Value rank, int64_t share, int64_t groups) {
+    Value takes =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rank, constantI32(builder, loc, 0));
+    SmallVector<Type> types(own.size(), element);
+    auto branch = scf::IfOp::create(builder, loc, types, takes, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    Value here = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), base), there;
+    SmallVector<Value> sums;
+    for (int64_t group = 0; group < groups; ++group) {
+      if (group % share == 0)
+        there = remote(here, group / share);
+      llvm::append_range(sums, get(there, group));
+    }
+    scf::YieldOp::create(builder, loc, sums);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(builder, loc, own);
+    return branch.getResults();
+  }
+
+  Value remote(Value here, int64_t cta) {
+    return inlineAsm(builder, loc, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r",
+                     {here, constantI32(builder, loc, cta)}, builder.getI32Type(), /*sideEffects=*/false)
+        .front();
+  }
+
+  SmallVector<Value> get(Value there, int64_t group) {
+    std::string list, constraints;
+    for (int64_t word = 0; word < words; ++word) {
+      list += llvm::formatv("{0}${1}", word ? ", " : "", word).str();
+      constraints += "=r,";
+    }
+    std::string text = llvm::formatv("ld.shared::cluster{0}.b32 {1}{2}{3}, [${4}+{5}];",
+                                     words == 1 ? "" : llvm::formatv(".v{0}", words).str(), words == 1 ? "" : "{",
+                                     list, words == 1 ? "" : "}", words, group * pitch);
+    SmallVector<Type> types(words, builder.getI32Type());
+    SmallVector<Value> read =
+        inlineAsm(builder, loc, text, constraints + "r,~{memory}", {there}, types, /*sideEffects=*/true);
+    return unpackWords(builder, loc, read, element);
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  ValueRange own;
+  Type element;
+  Roles roles;
+  int64_t words = kMostWords, pitch = 0;
+  Value base;
+};
+
+struct ClusterSum : OpConversionPattern<tilegpu::ClusterSumOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tilegpu::ClusterSumOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
+    rewriter.replaceOpWithMultiple(op, {ClusterSumLowering(rewriter, op, adaptor.getSource()).run()});
+    return success();
+  }
+};
+} // namespace
+
+Value lowering::clusterRank(OpBuilder &builder, Location loc) {
+  return inlineAsm(builder, loc, "mov.u32 $0, %cluster_ctarank;", "=r", {}, builder.getI32Type(),
+                   /*sideEffects=*/false)
+      .front();
+}
+
+void lowering::clusterBarrier(OpBuilder &builder, Location loc) {
+  for (StringRef half : {"barrier.cluster.arrive.release.aligned;", "barrier.cluster.wait.acquire.aligned;"})
+    inlineAsm(builder, loc, half, "~{memory}", {}, {}, /*sideEffects=*/true);
+}
+
+void tilec::lowering::populateClusterSumPatterns(const TileTypeConverter &types, Patterns &patterns) {
+  patterns.add<ClusterSum>(types, patterns.getContext());
+}

@@ -1,0 +1,125 @@
+//===- SplitDepth.cpp - CTAs that share the depth of a product ------------===//
+//
+// A small output with a deep product has fewer tiles than the GPU has
+// multiprocessors. Where the plan says so, the CTAs of a cluster share one
+// tile: each runs a part of the loop, and the first adds up what the others
+// have, always in the same order, and goes on alone.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/TileGPU/IR/TilePlan.h"
+#include "dialects/TileGPU/Transforms/Accumulation.h"
+#include "dialects/TileGPU/Transforms/Passes.h"
+#include "dialects/TileGPU/Transforms/WalkTiles.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace tilec;
+using namespace tilec::tilegpu;
+
+namespace {
+constexpr int64_t kPanelRows = 16;
+
+/// The one loop of the kernel, if it only accumulates products, from zero, in 32 bits.
+scf::ForOp findLoop(tile::KernelOp kernel) {
+  SmallVector<scf::ForOp> loops(kernel.getBody().getOps<scf::ForOp>());
+  bool others = false;
+  kernel.walk([&](Operation *op) {
+    others |= isa<MmaOp>(op) && (loops.empty() || op->getParentOp() != loops.front());
+  });
+  if (loops.size() != 1 || others)
+    return {};
+  scf::ForOp loop = loops.front();
+  for (unsigned number = 0; number < loop.getNumRegionIterArgs(); ++number)
+    if (!accumulation(loop, number) || !isZeroTile(loop.getInitArgs()[number]) ||
+        cast<RankedTensorType>(loop.getResult(number).getType()).getElementTypeBitWidth() != 32)
+      return {};
+  return loop.getNumResults() == 0 ? scf::ForOp() : loop;
+}
+
+class Split {
+public:
+  Split(scf::ForOp loop, Value rank, int64_t parts)
+      : loop(loop), rank(rank), parts(parts), rewriter(loop.getContext()), loc(loop.getLoc()) {}
+
+  void run() {
+    divide();
+    rewriter.setInsertionPointAfter(loop);
+    Operation *behind = loop->getNextNode();
+    SmallVector<Value> sums;
+    for (Value part : loop.getResults())
+      sums.push_back(ClusterSumOp::create(rewriter, loc, part.getType(), part));
+    for (auto [part, sum] : llvm::zip_equal(loop.getResults(), sums))
+      rewriter.replaceAllUsesExcept(part, sum, sum.getDefiningOp());
+    Value isFirst = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, rank, constant(rank.getType(), 0));
+    auto alone = scf::IfOp::create(rewriter, loc, isFirst, /*withElseRegion=*/false);
+    for (Operation *op = behind; !op->hasTrait<OpTrait::IsTerminator>();) {
+      Operation *next = op->getNextNode();
+      rewriter.moveOpBefore(op, alone.thenBlock()->getTerminator());
+      op = next;
+    }
+  }
+
+private:
+  Value constant(Type type, int64_t value) {
+    return arith::ConstantOp::create(rewriter, loc, rewriter.getIntegerAttr(type, value));
+  }
+
+  /// Turns [rank · share, (rank + 1) · share) of the loop's.
+  void divide() {
+    rewriter.setInsertionPoint(loop);
+    Type type = loop.getStep().getType();
+    Value number = type.isIndex() ? Value(arith::IndexCastUIOp::create(rewriter, loc, type, rank)) : rank;
+    if (number.getType() != type)
+      number = arith::ExtUIOp::create(rewriter, loc, type, number);
+    Value step = loop.getStep(), lower = loop.getLowerBound(), upper = loop.getUpperBound();
+    Value distance = arith::MaxSIOp::create(
+        rewriter, loc, arith::SubIOp::create(rewriter, loc, upper, lower), constant(type, 0));
+    Value stride = arith::MulIOp::create(rewriter, loc, step, constant(type, parts));
+    Value rounded = arith::AddIOp::create(
+        rewriter, loc, distance, arith::SubIOp::create(rewriter, loc, stride, constant(type, 1)));
+    Value share = arith::MulIOp::create(rewriter, loc, arith::DivUIOp::create(rewriter, loc, rounded, stride), step);
+    Value start =
+        arith::AddIOp::create(rewriter, loc, lower, arith::MulIOp::create(rewriter, loc, share, number));
+    Value end = arith::MinSIOp::create(rewriter, loc, arith::AddIOp::create(rewriter, loc, start, share), upper);
+    loop.setLowerBound(start);
+    loop.setUpperBound(end);
+  }
+
+  scf::ForOp loop;
+  Value rank;
+  int64_t parts;
+  IRRewriter rewriter;
+  Location loc;
+};
+
+struct SplitDepth : PassWrapper<SplitDepth, OperationPass<tile::KernelOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SplitDepth)
+  StringRef getArgument() const final { return "tilegpu-split-depth"; }
+  StringRef getDescription() const final { return "let CTAs share the depth of a product"; }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<TileGPUDialect, arith::ArithDialect, scf::SCFDialect>();
+  }
+
+  void runOnOperation() final {
+    tile::KernelOp kernel = getOperation();
+    const TilePlan plan = TilePlan::of(kernel);
+    TargetAttr target = TargetAttr::of(kernel);
+    if (plan.splitK <= 1 || !target || !target.has("cluster"))
+      return;
+    scf::ForOp loop = findLoop(kernel);
+    if (!loop)
+      return;
+    Value rank = shareTiles(kernel, plan.splitK, plan.panelRows.value_or(kPanelRows));
+    if (!rank)
+      return;
+    Split(loop, rank, plan.splitK).run();
+    Builder builder(&getContext());
+    kernel->setAttr(TileGPUDialect::kCluster, builder.getI64IntegerAttr(plan.splitK));
+    kernel->setAttr(TileGPUDialect::kSharesTiles, builder.getUnitAttr());
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> tilec::createSplitDepthPass() { return std::make_unique<SplitDepth>(); }
