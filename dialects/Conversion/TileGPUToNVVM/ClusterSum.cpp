@@ -64,8 +64,8 @@ private:
   /// Adds up groups rank · share … of all CTAs, in the order of the CTAs, into this CTA's.
   void sumPart(Value rank, int64_t share, int64_t groups) {
     Value first = arith::MulIOp::create(builder, loc, rank, constantI32(builder, loc, share));
-    Value start = offsetPointer(builder, loc, base,
-                                arith::MulIOp::create(builder, loc, first, constantI32(builder, loc, pitch)));
+    Value start =
+        offsetPointer(builder, loc, base, arith::MulIOp::create(builder, loc, first, constantI32(builder, loc, pitch)));
     Value here = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), start);
     SmallVector<Value> there;
     for (int64_t cta = 0; cta < roles.cluster; ++cta)
@@ -74,8 +74,8 @@ private:
       Value exists; // the last CTAs may have fewer groups
       if (share * roles.cluster != groups) {
         Value number = arith::AddIOp::create(builder, loc, first, constantI32(builder, loc, group));
-        exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number,
-                                       constantI32(builder, loc, groups));
+        exists =
+            arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, constantI32(builder, loc, groups));
       }
       guarded(builder, loc, exists, [&] {
         SmallVector<Value> sums = get(there.front(), group);
@@ -90,8 +90,7 @@ private:
 
   /// The sums, in the first CTA.
   SmallVector<Value> collect(Value rank, int64_t share, int64_t groups) {
-    Value takes =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rank, constantI32(builder, loc, 0));
+    Value takes = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rank, constantI32(builder, loc, 0));
     SmallVector<Type> types(own.size(), element);
     auto branch = scf::IfOp::create(builder, loc, types, takes, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(builder);
@@ -122,8 +121,8 @@ private:
       constraints += "=r,";
     }
     std::string text = llvm::formatv("ld.shared::cluster{0}.b32 {1}{2}{3}, [${4}+{5}];",
-                                     words == 1 ? "" : llvm::formatv(".v{0}", words).str(), words == 1 ? "" : "{",
-                                     list, words == 1 ? "" : "}", words, group * pitch);
+                                     words == 1 ? "" : llvm::formatv(".v{0}", words).str(), words == 1 ? "" : "{", list,
+                                     words == 1 ? "" : "}", words, group * pitch);
     SmallVector<Type> types(words, builder.getI32Type());
     SmallVector<Value> read =
         inlineAsm(builder, loc, text, constraints + "r,~{memory}", {there}, types, /*sideEffects=*/true);

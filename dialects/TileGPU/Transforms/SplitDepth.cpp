@@ -25,9 +25,8 @@ constexpr int64_t kPanelRows = 16;
 scf::ForOp findLoop(tile::KernelOp kernel) {
   SmallVector<scf::ForOp> loops(kernel.getBody().getOps<scf::ForOp>());
   bool others = false;
-  kernel.walk([&](Operation *op) {
-    others |= isa<MmaOp>(op) && (loops.empty() || op->getParentOp() != loops.front());
-  });
+  kernel.walk(
+      [&](Operation *op) { others |= isa<MmaOp>(op) && (loops.empty() || op->getParentOp() != loops.front()); });
   if (loops.size() != 1 || others)
     return {};
   scf::ForOp loop = loops.front();
@@ -74,14 +73,13 @@ private:
     if (number.getType() != type)
       number = arith::ExtUIOp::create(rewriter, loc, type, number);
     Value step = loop.getStep(), lower = loop.getLowerBound(), upper = loop.getUpperBound();
-    Value distance = arith::MaxSIOp::create(
-        rewriter, loc, arith::SubIOp::create(rewriter, loc, upper, lower), constant(type, 0));
+    Value distance =
+        arith::MaxSIOp::create(rewriter, loc, arith::SubIOp::create(rewriter, loc, upper, lower), constant(type, 0));
     Value stride = arith::MulIOp::create(rewriter, loc, step, constant(type, parts));
-    Value rounded = arith::AddIOp::create(
-        rewriter, loc, distance, arith::SubIOp::create(rewriter, loc, stride, constant(type, 1)));
+    Value rounded =
+        arith::AddIOp::create(rewriter, loc, distance, arith::SubIOp::create(rewriter, loc, stride, constant(type, 1)));
     Value share = arith::MulIOp::create(rewriter, loc, arith::DivUIOp::create(rewriter, loc, rounded, stride), step);
-    Value start =
-        arith::AddIOp::create(rewriter, loc, lower, arith::MulIOp::create(rewriter, loc, share, number));
+    Value start = arith::AddIOp::create(rewriter, loc, lower, arith::MulIOp::create(rewriter, loc, share, number));
     Value end = arith::MinSIOp::create(rewriter, loc, arith::AddIOp::create(rewriter, loc, start, share), upper);
     loop.setLowerBound(start);
     loop.setUpperBound(end);
