@@ -233,7 +233,8 @@ struct Skip : OpConversionPattern<tilegpu::QueueSkipOp> {
 };
 
 //===----------------------------------------------------------------------===//
-// Turns: a barrier for every program, at which the one before arrives
+// Turns: a barrier for every program, at which the warps of the one before arrive. All of them: a warp that has not
+// yet seen its turn must not find that the next one has come and gone.
 //===----------------------------------------------------------------------===//
 
 Value turnBarrier(OpBuilder &builder, Location loc, Value barriers, Value program) {
@@ -246,7 +247,7 @@ struct DeclareTurn : OpConversionPattern<tilegpu::TurnOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(tilegpu::TurnOp op, OneToNOpAdaptor, ConversionPatternRewriter &rewriter) const final {
     Location loc = op.getLoc();
-    const int64_t programs = lowering::Roles::at(rewriter).programs;
+    const lowering::Roles roles = lowering::Roles::at(rewriter);
     Value barriers = sharedMemory(rewriter, loc, sharedOffset(op));
     Value parity = LLVM::AllocaOp::create(rewriter, loc, LLVM::LLVMPointerType::get(rewriter.getContext()),
                                           rewriter.getI32Type(), constantI32(rewriter, loc, 1));
@@ -255,8 +256,9 @@ struct DeclareTurn : OpConversionPattern<tilegpu::TurnOp> {
     LLVM::StoreOp::create(rewriter, loc, arith::ExtUIOp::create(rewriter, loc, rewriter.getI32Type(), isFirst), parity);
     Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, rewriter.getI32Type());
     guarded(rewriter, loc, isThread(rewriter, loc, thread, 0), [&] {
-      for (int64_t program = 0; program < programs; ++program)
-        initializeBarrier(rewriter, loc, turnBarrier(rewriter, loc, barriers, constantI32(rewriter, loc, program)), 1);
+      for (int64_t program = 0; program < roles.programs; ++program)
+        initializeBarrier(rewriter, loc, turnBarrier(rewriter, loc, barriers, constantI32(rewriter, loc, program)),
+                          roles.programWarps);
     });
     SmallVector<Value> values{barriers, parity};
     rewriter.replaceOpWithMultiple(op, {values});
@@ -288,9 +290,7 @@ struct TurnPass : OpConversionPattern<tilegpu::TurnPassOp> {
     Value next = arith::AddIOp::create(rewriter, loc, programNumber(rewriter, loc), constantI32(rewriter, loc, 1));
     Value wraps = isThread(rewriter, loc, next, roles.programs);
     next = arith::SelectOp::create(rewriter, loc, wraps, constantI32(rewriter, loc, 0), next);
-    ThreadId thread = threadId(rewriter, loc);
-    Value speaks = arith::AndIOp::create(rewriter, loc, isThread(rewriter, loc, thread.lane, 0),
-                                         isThread(rewriter, loc, thread.warp, 0));
+    Value speaks = isThread(rewriter, loc, threadId(rewriter, loc).lane, 0);
     arriveAtBarrier(rewriter, loc, turnBarrier(rewriter, loc, adaptor.getTurn()[0], next), speaks);
     rewriter.eraseOp(op);
     return success();
