@@ -48,7 +48,9 @@ def run(options: argparse.Namespace) -> int:
 def _compile(cache: DiskCache, example: Example, target: Target) -> Found:
     args, kwargs = example.arguments()
     request = example.kernel.request(*args, target=target.name, **kwargs)
-    return cache.obtain(request, CompileJob(request))
+    found = cache.obtain(request, CompileJob(request))
+    example.kernel.check_contract(request, found.entry.metadata)
+    return found
 
 
 def _row(example: Example, target: Target, found: Found) -> list[str]:

@@ -20,6 +20,7 @@ from tilec.compiler import containment, dump
 from tilec.compiler.assemble import assemble
 from tilec.compiler.assembler_log import Resources
 from tilec.compiler.build import compiler_build
+from tilec.compiler.machine_code import features_of_cubin, features_of_ptx
 from tilec.compiler.target import Target
 from tilec.compiler.texts import Texts
 from tilec.diagnostics import CompileError, CompilerFault, Frame, Note, Span, TilecWarning
@@ -93,6 +94,11 @@ class Compiled:
         return Texts({**self.phases, "ptx": self.ptx}, self.cubin)
 
     @property
+    def features(self) -> frozenset[str]:
+        """Return which of ``machine_code.FEATURES`` the machine code uses."""
+        return features_of_cubin(self.cubin) if self.cubin else features_of_ptx(self.ptx)
+
+    @property
     def plan_json(self) -> str:
         """Return the launch plan as text."""
         return json.dumps(self.plan, sort_keys=True)
@@ -101,6 +107,7 @@ class Compiled:
         """Return what is worth keeping beside the machine code, as JSON values."""
         return {
             "assembler": self.assembler,
+            "features": sorted(self.features),
             "resources": self.resources.to_json() if self.resources else None,
             "timings_ms": self.timings_ms,
         }

@@ -10,14 +10,15 @@ driver. Anything else comes here once::
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
 from tilec import _runtime
 from tilec.compiler.target import Target
 from tilec.diagnostics import LaunchError, TilecError, TraceError
-from tilec.jit import guards
+from tilec.jit import contract, guards
+from tilec.jit.advice import Adviser
 from tilec.jit.cache import Request
 from tilec.jit.job import CompileJob
 from tilec.jit.parameters import parameters_of
@@ -62,11 +63,13 @@ class Kernel(_runtime.Launcher):
     __tilec_kernel__ = True  # the tracer refuses to call one kernel from another
 
     def __init__(self, function: FunctionType, options: KernelOptions) -> None:
-        super().__init__(function.__name__, parameters_of(function))
+        parameters = parameters_of(function)
+        super().__init__(function.__name__, parameters)
         functools.update_wrapper(self, function)
         self.function: FunctionType = function
         self.name = function.__name__
         self.options = options
+        self._names = tuple(parameter[0] for parameter in parameters)
         self._planner = Planner(Request(function, self.name, Signature(()), "", options))
 
     def __repr__(self) -> str:
@@ -135,7 +138,24 @@ class Kernel(_runtime.Launcher):
             self.request(*args, target=target, **kwargs),
             PHASES if phases is None else tuple(phases),
         )
-        return job.build(job.trace())
+        compiled = job.build(job.trace())
+        self.check_contract(job.request, compiled.metadata())
+        return compiled
+
+    def check_contract(self, request: Request, facts: Mapping[str, Any]) -> None:
+        """Refuse machine code that does not keep the kernel's contract.
+
+        Args:
+            request: what was compiled.
+            facts: the metadata of the result.
+
+        Raises:
+            CompileError: a feature that ``require`` names is not used, or more is spilled than
+                ``max_spills`` allows.
+        """
+        target = Target.parse(request.target)
+        adviser = Adviser(self._planner, self._names, request.signature, target)
+        contract.check(request, facts, adviser)
 
     def _request(self, signature: Signature, target: str, plan: str | None = None) -> Request:
         return Request(self.function, self.name, signature, target, self.options, plan)
@@ -178,6 +198,7 @@ class Kernel(_runtime.Launcher):
             return self._host_program(signature), outside
         request = self._request(signature, _target_of(device), plan)
         entry = disk_cache().obtain(request, CompileJob(request)).entry
+        self.check_contract(request, entry.metadata)
         ptx = entry.ptx.encode()
         return _runtime.Variant(entry.cubin or ptx, entry.plan, ptx), outside
 
@@ -198,7 +219,11 @@ def kernel(function: Callable[..., None], /) -> Kernel: ...
 
 @overload
 def kernel(
-    *, num_warps: int | None = None, num_stages: int | None = None
+    *,
+    num_warps: int | None = None,
+    num_stages: int | None = None,
+    require: str | Iterable[str] = (),
+    max_spills: int | None = None,
 ) -> Callable[[Callable[..., None]], Kernel]: ...
 
 
@@ -208,6 +233,8 @@ def kernel(
     *,
     num_warps: int | None = None,
     num_stages: int | None = None,
+    require: str | Iterable[str] = (),
+    max_spills: int | None = None,
 ) -> Kernel | Callable[[Callable[..., None]], Kernel]:
     """Make a kernel of a function that computes one output tile.
 
@@ -215,12 +242,16 @@ def kernel(
         function: the function, when used without parentheses.
         num_warps: how many warps run a program; the compiler's choice by default.
         num_stages: how many buffers a software pipeline has; the compiler's choice by default.
+        require: features that the machine code must use (``"wgmma"``, ``"tma"`` …): compiling
+            for a GPU is an error where it does not.
+        max_spills: bytes of registers that a thread may spill to memory, checked likewise; any
+            number by default.
 
     Raises:
-        LaunchError: a hint is out of range.
+        LaunchError: a hint is out of range, or ``require`` names no feature.
         TraceError: what is decorated is not a plain function with named parameters.
     """
-    options = _checked(KernelOptions(num_warps=num_warps, num_stages=num_stages))
+    options = _checked(KernelOptions(num_warps, num_stages, contract.required(require), max_spills))
 
     def decorate(function: Callable[..., None]) -> Kernel:
         if is_tracing():
@@ -243,6 +274,9 @@ def _checked(options: KernelOptions) -> KernelOptions:
     stages = options.num_stages
     if stages is not None and (type(stages) is not int or not 1 <= stages <= 16):
         raise LaunchError(f"num_stages must be an integer from 1 to 16, found {stages!r}")
+    spills = options.max_spills
+    if spills is not None and (type(spills) is not int or spills < 0):
+        raise LaunchError(f"max_spills must be a number of bytes from 0 on, found {spills!r}")
     return options
 
 

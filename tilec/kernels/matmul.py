@@ -6,7 +6,7 @@ import tilec as tl
 from tilec.kernels.shapes import Array, check_rank, check_shape
 
 
-@tl.kernel
+@tl.kernel(max_spills=0)
 def matmul_kernel(
     c: tl.Partition, a: tl.TensorView, b: tl.TensorView, *, tk: tl.Constant[int] = 64
 ) -> None:

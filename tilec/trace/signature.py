@@ -89,6 +89,18 @@ class Signature:
         """The same specialization with ``tile`` wherever a plan was to choose."""
         return Signature(tuple(_with_tile(spec, tile) for spec in self.specs))
 
+    def without_tile(self) -> Signature:
+        """The same specialization with all tiles left to a plan."""
+        return Signature(tuple(_without_tile(spec) for spec in self.specs))
+
+
+def _without_tile(spec: Spec) -> Spec:
+    if isinstance(spec, TupleSpec):
+        return TupleSpec(tuple(_without_tile(item) for item in spec.items))
+    if isinstance(spec, ViewSpec) and spec.tile_shape is not None:
+        return replace(spec, tile_shape="auto")
+    return spec
+
 
 def _with_tile(spec: Spec, tile: tuple[int, ...]) -> Spec:
     if isinstance(spec, TupleSpec):
