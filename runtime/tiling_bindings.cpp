@@ -71,6 +71,7 @@ public:
     problem.whole.assign(rank, false);
     for (int64_t dim : get<std::vector<int64_t>>(summary, "whole"))
       problem.whole.at(static_cast<size_t>(dim)) = true;
+    problem.computes = get<bool>(summary, "computes");
     for (nb::handle product : get<nb::list>(summary, "products"))
       problem.products.push_back(readProduct(product));
     for (nb::handle access : get<nb::list>(summary, "accesses"))

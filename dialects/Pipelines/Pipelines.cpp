@@ -7,6 +7,7 @@
 #include "dialects/TileGPU/Transforms/Math/ExpandMath.h"
 #include "dialects/TileGPU/Transforms/Passes.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -38,6 +39,7 @@ void tilec::buildLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createConvertTileGPUToNVVMPass());
   pm.addPass(createExpandMathPass());
   pm.addPass(createCSEPass());
+  pm.addNestedPass<LLVM::LLVMFuncOp>(createSinkToUsesPass());
   pm.addPass(createLowerToLLVMPass());
 }
 

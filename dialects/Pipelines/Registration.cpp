@@ -66,6 +66,7 @@ void tilec::registerPasses() {
   registerTileGPUPasses();
   registerConvertTileGPUToNVVMPass();
   registerExpandMathPass();
+  registerSinkToUsesPass();
   registerPass(createLowerToLLVMPass);
   PassPipelineRegistration<>("tilec-tile", "simplify a traced module", buildTilePipeline);
   PassPipelineRegistration<CodegenArguments>(

@@ -78,6 +78,7 @@ public:
         addAccess(op, store.getDest(), store.getValue(), /*store=*/true);
       else if (auto gather = dyn_cast<tile::GatherOp>(op))
         addAccess(op, gather.getView(), /*tile=*/nullptr, /*store=*/false);
+      computes |= computesOnTiles(op);
       for (Value result : op->getResults())
         addTile(result);
     });
@@ -86,12 +87,22 @@ public:
     for (auto [number, type] : llvm::enumerate(kernel.getArgumentTypes()))
       if (isa<tile::PartitionType>(type) && partition.kind() == json::Value::Null)
         partition = static_cast<int64_t>(number);
-    return json::Object{{"partition", std::move(partition)}, {"rank", static_cast<int64_t>(axes.tile().size())},
-                        {"whole", std::move(wholeDims)},     {"products", std::move(products)},
-                        {"accesses", std::move(accesses)},   {"tiles", std::move(tiles)}};
+    return json::Object{{"partition", std::move(partition)},
+                        {"rank", static_cast<int64_t>(axes.tile().size())},
+                        {"whole", std::move(wholeDims)},
+                        {"products", std::move(products)},
+                        {"accesses", std::move(accesses)},
+                        {"tiles", std::move(tiles)},
+                        {"computes", computes}};
   }
 
 private:
+  /// Arithmetic on tiles, other than to change their elements' type.
+  static bool computesOnTiles(Operation *op) {
+    return op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1 &&
+           isa<RankedTensorType>(op->getResult(0).getType()) && !isa<arith::TruncFOp, arith::ExtFOp>(op);
+  }
+
   json::Value extent(Value value, int64_t axis) {
     if (std::optional<int64_t> dim = axes.tileDim(value, axis))
       return json::Object{{"dim", *dim}};
@@ -233,6 +244,7 @@ private:
   llvm::SmallSetVector<int64_t, 4> whole;
   llvm::StringSet<> known;
   json::Array products, accesses, tiles;
+  bool computes = false;
 };
 } // namespace
 

@@ -75,6 +75,7 @@ struct Problem {
   std::vector<Product> products;
   std::vector<Access> accesses;
   std::vector<Value> values;
+  bool computes = false;  // on tiles, beside products and conversions
   int64_t arrayBytes = 0; // of all arrays that are loaded or stored, once
   int numWarps = 0;       // the author's hints; 0: none
   int numStages = 0;

@@ -26,8 +26,9 @@ constexpr int64_t stagingBytes = 2 * 64 * 128; // of a warpgroup: two buffers of
 constexpr int64_t barrierBytes = 1024;
 constexpr int64_t fewestStages = 3;
 constexpr int64_t syncStages = 2;
-constexpr int64_t syncRegisters = 128; // of a thread, for accumulators; of at most 256 threads
-constexpr int64_t skinnyRows = 256;    // then the other operand streams from memory once
+constexpr int64_t syncRegisters = 128;      // of a thread, for accumulators; of at most 256 threads
+constexpr int64_t computingRegisters = 128; // for accumulators, beside what is computed on them
+constexpr int64_t skinnyRows = 256;         // then the other operand streams from memory once
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -153,7 +154,10 @@ private:
     }
     int sharers = shape.schedule == Schedule::cooperative ? shape.consumers : 1;
     int64_t registers = accumulatorRegisters(candidate.tile) / (128 * sharers);
-    int64_t most = shape.consumers > 2 ? 112 : problem.products.size() > 1 ? 160 : 192;
+    int64_t most = shape.consumers > 2           ? 112
+                   : problem.products.size() > 1 ? 160
+                   : problem.computes            ? computingRegisters
+                                                 : 192;
     if (registers > most)
       return "accumulators take " + text(registers) + " registers of " + text(most);
     int64_t stages = problem.numStages ? problem.numStages : main.trips > 1 ? fewestStages : 1;

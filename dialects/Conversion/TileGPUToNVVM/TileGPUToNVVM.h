@@ -9,6 +9,10 @@ namespace tilec {
 std::unique_ptr<mlir::Pass> createConvertTileGPUToNVVMPass();
 void registerConvertTileGPUToNVVMPass();
 
+/// Moves every scalar computation to just before its first use.
+std::unique_ptr<mlir::Pass> createSinkToUsesPass();
+void registerSinkToUsesPass();
+
 } // namespace tilec
 
 #endif // TILEC_CONVERSION_TILEGPUTONVVM_TILEGPUTONVVM_H

@@ -104,12 +104,19 @@ private:
     GlobalAccess access = *GlobalAccess::of(op);
     Layout own = access.layout(numWarps),
            chosen = Layout::of(loads ? op->getResult(0).getType() : op->getOperand(0).getType());
-    if (access.cost(chosen) - access.cost(own) < kTolerableWaste)
+    if (access.cost(chosen) - access.cost(own) < kTolerableWaste || (loads && meetsAccumulators(chosen)))
       return;
     if (loads)
       produce(op->getResult(0), own);
     else
       need(op->getOpOperand(0), own);
+  }
+
+  /// True for a tile that meets the accumulators of asynchronous products, which leave no registers for a second copy
+  /// of it: it is better loaded piece by piece, in the order of the accumulators.
+  bool meetsAccumulators(const Layout &layout) {
+    return !kernel.getBody().getOps<RolesOp>().empty() && layout.lanes.size() == kLaneBits &&
+           layout.registers.size() == 2 && layout.registers.back() == Basis{8, 0};
   }
 
   void fix(tile::ReduceOp op) {

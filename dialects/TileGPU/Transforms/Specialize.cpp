@@ -221,6 +221,20 @@ constexpr int64_t kMostAccumulators = 192;
 /// Accumulators that fit into the registers that 384 threads start with.
 constexpr int64_t kMostStartingAccumulators = 144;
 
+/// Where results are computed on before they are stored, fewer.
+constexpr int64_t kMostBesideArithmetic = 96;
+
+/// True when more than a conversion happens to tiles outside of loops.
+bool computesOnResults(Operation *consumer) {
+  int64_t ops = 0;
+  consumer->walk([&](Operation *op) {
+    if (op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1 &&
+        isa<RankedTensorType>(op->getResult(0).getType()) && !isa<arith::TruncFOp, arith::ExtFOp>(op))
+      ++ops;
+  });
+  return ops > 0;
+}
+
 /// Elements of all accumulators of a kernel.
 int64_t accumulatorElements(tile::KernelOp kernel) {
   int64_t elements = 0;
@@ -464,7 +478,8 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
                    turns ? walk.loop : scf::ForOp())
         .run();
     const int64_t warps = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps).getInt();
-    if (accumulatorElements(kernel) > kMostStartingAccumulators * warps * kLanes)
+    const int64_t most = computesOnResults(kernel) ? kMostBesideArithmetic : kMostStartingAccumulators;
+    if (accumulatorElements(kernel) > most * warps * kLanes)
       kernel->setAttr(TileGPUDialect::kMovesRegisters, Builder(&getContext()).getUnitAttr());
   }
 

@@ -53,6 +53,7 @@ def product_summary(element="bf16", tk=64, **changes):
             {"arg": 2, "dims": [None, 1], "store": False, "trips": trips},
             {"arg": 0, "dims": [0, 1], "store": True, "trips": []},
         ],
+        "computes": False,
         "tiles": [
             {"shape": [{"dim": 0}, {"dim": 1}], "bits": 32},
             {"shape": [{"dim": 0}, tk], "bits": 16},
@@ -303,7 +304,12 @@ def test_rows_that_are_reduced_after_the_product_are_not_divided():
 
 
 def test_dimensions_of_a_batch_are_taken_one_by_one():
-    summary = {**product_summary(m={"dim": 1}, n={"dim": 2}), "rank": 3, "tiles": []}
+    summary = {
+        **product_summary(m={"dim": 1}, n={"dim": 2}),
+        "rank": 3,
+        "computes": False,
+        "tiles": [],
+    }
     summary["accesses"] = []
     arrays = [array(64, 1024, 1024) for _ in range(3)]
     plan = plan_of(0, 0, 0, summary=summary, arrays=arrays)
@@ -323,6 +329,7 @@ def element_summary(rank, accesses, shape=None, whole=()):
         "accesses": [
             {"arg": arg, "dims": dims, "store": arg == 0, "trips": []} for arg, dims in accesses
         ],
+        "computes": False,
         "tiles": [{"shape": shape or [{"dim": d} for d in range(rank)], "bits": 32}],
     }
 

@@ -6,7 +6,7 @@
 // RUN: not tilec-opt %s --convert-tile-to-tilegpu='target={{"name":"sm_80"}}' 2>&1 | FileCheck %s --check-prefix=SIZE
 
 // NONE: error: the module names no target and the pass was given none
-// SHAPE: error: target: expected an object with a name, of strings, integers, booleans, arrays and objects, found [1]
+// SHAPE: error: target: expected an object of strings, integers, booleans, arrays and objects, found [1]
 // SYNTAX: error: target:
 // WARPS: error: num_warps must be a power of two from 1 to 32, found 3
 // MANY: error: num_warps must be a power of two from 1 to 32, found 64
