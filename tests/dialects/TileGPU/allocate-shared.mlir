@@ -122,3 +122,58 @@ tile.kernel @carried(%s: f32, %n: i32) {
   }
   tile.return
 }
+
+// -----
+
+// A queue gives stages away until everything fits: 12 of 16 KiB become 3 beside the barriers.
+// CHECK: !smem = !tilegpu.smem<3x64x64xbf16
+#ring = #tilegpu.shared<order = [2, 1, 0], swizzle = 3>
+#rows = #tilegpu.shared<order = [1, 0], swizzle = 3>
+!ring = !tilegpu.smem<12x64x64xbf16, #ring>
+!slot = !tilegpu.smem<64x64xbf16, #rows>
+#acc = #tilegpu.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = [1, 8]>
+!tile = tensor<64x64xf32, #acc>
+module attributes {tilegpu.target = #tilegpu.target<"sm_small", {limits = {shared_per_block_bytes = 60000}}>} {
+  // CHECK-LABEL: tile.kernel @short_queue
+  // CHECK-SAME: tilegpu.shared_bytes = 49200
+  // CHECK: tilegpu.ring {tilegpu.shared_offset = 0 : i64} : !smem
+  // CHECK: tilegpu.ring {tilegpu.shared_offset = 24576 : i64} : !smem
+  // CHECK: tilegpu.queue bytes 16384 readers 1 {tilegpu.shared_offset = 49152 : i64} : <3>
+  // CHECK: tilegpu.queue_wait %{{.+}} : <3>
+  tile.kernel @short_queue() attributes {tilegpu.num_warps = 4 : i64} {
+    %l = tilegpu.ring : !ring
+    %r = tilegpu.ring : !ring
+    %q = tilegpu.queue bytes 16384 readers 1 : <12>
+    %z = arith.constant dense<0.0> : !tile
+    %w = tilegpu.queue_wait %q : <12>
+    %x = tilegpu.ring_slot %l[%w] : !ring -> !slot
+    %y = tilegpu.ring_slot %r[%w] : !ring -> !slot
+    %p = tilegpu.mma wgmma %x, %y, %z : !slot, !slot, !tile
+    tilegpu.queue_release %q : <12>
+    tile.return
+  }
+}
+
+// -----
+
+// Buffers of stores live as long as the kernel, two blocks for each warpgroup; turns take a barrier a program, and
+// what programs keep for themselves is there for each.
+#acc = #tilegpu.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = [1, 16]>
+#rows = #tilegpu.shared<order = [1, 0], swizzle = 3>
+!h = tensor<64x128xbf16, #acc>
+!y = !tile.view<?x?xbf16, strides = [?, 1], divisible = [1, 8], stride_align = [16, 2], align = 16, index = 32, exclusive>
+!c = !tile.partition<64x128 of !y>
+// CHECK-LABEL: tile.kernel @two_programs
+// CHECK-SAME: tilegpu.shared_bytes = 65552
+// CHECK: tilegpu.turn {tilegpu.shared_offset = 65536 : i64}
+// CHECK: tilegpu.local_alloc {{.+}}tilegpu.shared_offset = {{0|32768}} : i64
+// CHECK: tilegpu.tma_store {{.+}} {tilegpu.shared_offset = {{0|32768}} : i64}
+tile.kernel @two_programs(%c: !c) attributes {tile.walks, tilegpu.num_warps = 4 : i64, tilegpu.programs = 2 : i64} {
+  %map = tilegpu.tensor_map %c order [1, 0] box [64, 64] swizzle 3 : !c
+  %turn = tilegpu.turn : !tilegpu.turn
+  %z = arith.constant dense<0.0> : !h
+  %c0 = arith.constant 0 : index
+  %s = tilegpu.local_alloc %z : !h -> !tilegpu.smem<64x128xbf16, #rows>
+  tilegpu.tma_store %z to %map[%c0, %c0] : !h
+  tile.return
+}

@@ -11,7 +11,7 @@ not hold the fill that belongs there; a phase passed too early; accumulators rea
 written under a bulk store; stages freed that nobody waited for; work left over at the end.
 """
 
-from warp_roles.check import assert_sound, check, compile_kernel, faults
 from warp_roles.faults import Fault
+from warp_roles.runs import assert_sound, check, compile_kernel, faults
 
 __all__ = ["Fault", "assert_sound", "check", "compile_kernel", "faults"]
