@@ -56,6 +56,7 @@ struct TmaLoad : OpConversionPattern<tilegpu::TmaLoadOp> {
     tilegpu::SmemType dest = op.getDest().getType();
     ArrayRef<int64_t> order = dest.getLayout().getOrder();
     SmallVector<int64_t> extent = llvm::map_to_vector(order, [&](int64_t dim) { return dest.getShape()[dim]; });
+    extent.resize(map.getBox().size(), 1); // dimensions that the destination lacks
     SmallVector<Value> start;
     for (ValueRange offset : adaptor.getOffsets())
       start.push_back(arith::IndexCastOp::create(rewriter, loc, rewriter.getI32Type(), offset.front()));
@@ -64,7 +65,7 @@ struct TmaLoad : OpConversionPattern<tilegpu::TmaLoadOp> {
         filledBarrier(rewriter, loc, op.getQueue().getType(), adaptor.getQueue(), adaptor.getStage().front());
     SharedPlacement placement = SharedPlacement::of(dest);
     auto offsetOf = [&](const Place &place) {
-      SmallVector<int64_t> coords(place.size());
+      SmallVector<int64_t> coords(order.size());
       for (auto [number, dim] : llvm::enumerate(order))
         coords[dim] = place[number];
       return placement.offset(coords);

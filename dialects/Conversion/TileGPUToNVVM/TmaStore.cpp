@@ -61,7 +61,9 @@ public:
         NVVM::FenceProxyOp::create(builder, loc, NVVM::ProxyKind::async_shared,
                                    NVVM::SharedSpaceAttr::get(builder.getContext(), NVVM::SharedSpace::shared_cta));
         warpgroupBarrier(builder, loc, warpgroup);
-        send(buffer, map, {add(start[0], column), add(row, m * rowsOfProgram)});
+        SmallVector<Value> corner{add(start[0], column), add(row, m * rowsOfProgram)};
+        llvm::append_range(corner, start.drop_front(2));
+        send(buffer, map, corner);
       }
   }
 
@@ -107,8 +109,18 @@ private:
 
   void send(Value buffer, Value map, ArrayRef<Value> corner) {
     Value address = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), buffer);
-    onSpeaker("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [$0, {$1, $2}], [$3];", "l,r,r,r,",
-              {map, corner[0], corner[1], address});
+    SmallVector<Value> operands{map};
+    std::string coordinates, constraints = "l,";
+    for (Value coordinate : corner) {
+      coordinates += llvm::formatv("{0}${1}", operands.size() == 1 ? "" : ", ", operands.size()).str();
+      constraints += "r,";
+      operands.push_back(coordinate);
+    }
+    operands.push_back(address);
+    onSpeaker(llvm::formatv("cp.async.bulk.tensor.{0}d.global.shared::cta.bulk_group [$0, {{{1}}], [${2}];",
+                            corner.size(), coordinates, operands.size() - 1)
+                  .str(),
+              constraints + "r,", operands);
     onSpeaker("cp.async.bulk.commit_group;", "", {});
   }
 

@@ -136,6 +136,11 @@ int64_t contiguousDim(Value tile) {
   int64_t last = cast<RankedTensorType>(tile.getType()).getRank() - 1;
   if (!op)
     return last;
+  if (auto load = loadBehind(tile); load && !isa<tile::LoadOp>(op)) {
+    auto kept = *keptDims(load.getType().getShape(), cast<RankedTensorType>(tile.getType()).getShape());
+    auto place = llvm::find(kept, contiguousDim(load.getResult()));
+    return place == kept.end() ? last : place - kept.begin();
+  }
   if (isa<tile::LoadOp>(op))
     return GlobalAccess::of(op)->dim.value_or(last);
   if (auto permute = dyn_cast<tile::PermuteOp>(op)) {
@@ -174,7 +179,7 @@ bool isReadAsynchronously(Value operand, int64_t kDim) {
   if (shared.getLayout().getSwizzle() == 0 ||
       tile.getNumElements() / tile.getDimSize(shared.getLayout().getOrder().front()) % kSwizzleRows != 0)
     return false;
-  auto load = operand.getDefiningOp<tile::LoadOp>();
+  tile::LoadOp load = loadBehind(operand);
   return !load || std::holds_alternative<TmaAccess>(TmaAccess::of(load, shared));
 }
 

@@ -132,20 +132,47 @@ int64_t tilec::tilegpu::widestSwizzle(int64_t rowBytes) {
   return swizzle;
 }
 
+std::optional<SmallVector<int64_t>> tilec::tilegpu::keptDims(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  SmallVector<int64_t> kept;
+  for (auto [dim, extent] : llvm::enumerate(from)) {
+    const size_t next = kept.size();
+    if (next < to.size() && to[next] == extent && (extent != 1 || from.size() - dim <= to.size() - next))
+      kept.push_back(dim);
+    else if (extent != 1)
+      return std::nullopt;
+  }
+  return kept.size() == to.size() ? std::optional(kept) : std::nullopt;
+}
+
+tile::LoadOp tilec::tilegpu::loadBehind(Value tile) {
+  if (auto reshape = tile.getDefiningOp<tile::ReshapeOp>();
+      reshape && keptDims(reshape.getSource().getType().getShape(), reshape.getType().getShape()))
+    tile = reshape.getSource();
+  return tile.getDefiningOp<tile::LoadOp>();
+}
+
 std::variant<TmaAccess, std::string> TmaAccess::of(tile::LoadOp load, SmemType dest) {
   tile::ViewType view = load.getView().getType();
+  ArrayRef<int64_t> loaded = load.getType().getShape();
   const int64_t swizzle = dest.getLayout().getSwizzle();
   if (!view.isReadOnly())
     return "its array may be written";
   if (!isZero(load.getPad()))
     return "it is padded with other values than zero";
-  if (dest.getElementType() != view.getElementType() || dest.getRank() != view.getRank())
+  std::optional<SmallVector<int64_t>> kept = keptDims(loaded, dest.getShape());
+  if (dest.getElementType() != view.getElementType() || !kept)
     return "its tile has other dimensions or elements than its array";
+  // In the order of shared memory, then those that the destination lacks.
+  SmallVector<int64_t> order =
+      llvm::map_to_vector(dest.getLayout().getOrder(), [&](int64_t dim) { return (*kept)[dim]; });
+  for (int64_t dim : llvm::reverse(llvm::seq<int64_t>(0, view.getRank())))
+    if (!llvm::is_contained(*kept, dim))
+      order.push_back(dim);
   TmaAccess access;
-  if (auto why = describe(access, load.getView(), dest.getLayout().getOrder()))
+  if (auto why = describe(access, load.getView(), order))
     return *why;
   for (int64_t dim : access.dims)
-    access.extent.push_back(dest.getShape()[dim]);
+    access.extent.push_back(loaded[dim]);
   if (swizzle == 0)
     return "its rows are no multiple of 32 bytes";
   access.box = access.extent;
@@ -170,18 +197,25 @@ std::variant<TmaAccess, std::string> TmaAccess::of(tile::LoadOp load, SmemType d
   return access;
 }
 
-std::variant<TmaAccess, std::string> TmaAccess::ofStore(Value dest, RankedTensorType type) {
+std::variant<TmaAccess, std::string> TmaAccess::ofStore(Value dest, ArrayRef<int64_t> shape, RankedTensorType type) {
   tile::ViewType view = viewOf(dest);
   const int64_t bytes = view.getElementBytes();
-  if (type.getRank() != 2 || type.getElementType() != view.getElementType())
+  std::optional<SmallVector<int64_t>> kept = keptDims(shape, type.getShape());
+  if (type.getRank() != 2 || type.getElementType() != view.getElementType() || !kept)
     return "its tile is no matrix of the array's elements";
   const int64_t swizzle = widestSwizzle(type.getDimSize(1) * bytes);
   if (swizzle == 0 || type.getDimSize(0) % kStoreRows != 0)
     return "its tile is not made of blocks of 64 rows of 32 bytes";
+  SmallVector<int64_t> order{(*kept)[1], (*kept)[0]};
+  for (int64_t dim : llvm::reverse(llvm::seq<int64_t>(0, view.getRank())))
+    if (!llvm::is_contained(*kept, dim))
+      order.push_back(dim);
   TmaAccess access;
-  if (auto why = describe(access, dest, {1, 0}))
+  if (auto why = describe(access, dest, order))
     return *why;
-  access.extent = {type.getDimSize(1), type.getDimSize(0)};
-  access.box = {(16 << swizzle) / bytes, kStoreRows};
+  access.extent = llvm::map_to_vector(access.dims, [&](int64_t dim) { return shape[dim]; });
+  access.box = access.extent;
+  access.box[0] = (16 << swizzle) / bytes;
+  access.box[1] = kStoreRows;
   return access;
 }

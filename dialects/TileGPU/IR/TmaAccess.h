@@ -17,11 +17,20 @@ struct TmaAccess {
   llvm::SmallVector<int64_t> box;    ///< elements of one transfer, in that order
   llvm::SmallVector<int64_t> extent; ///< elements of the whole tile, in that order
 
-  /// The access, or why there is none.
+  /// The access, or why there is none. `dest` may lack dimensions of extent 1 that the loaded tile has.
   static std::variant<TmaAccess, std::string> of(tile::LoadOp load, SmemType dest);
-  /// The same for a tile of `type` that is stored to `dest` (a view or partition) in blocks of `kStoreRows` rows.
-  static std::variant<TmaAccess, std::string> ofStore(mlir::Value dest, mlir::RankedTensorType type);
+  /// The same for a matrix of `type` that is stored to `dest` (a view or partition) in blocks of `kStoreRows` rows;
+  /// `shape` is the stored tile's, with further dimensions of extent 1.
+  static std::variant<TmaAccess, std::string> ofStore(mlir::Value dest, llvm::ArrayRef<int64_t> shape,
+                                                      mlir::RankedTensorType type);
 };
+
+/// The load behind `tile`, directly or through a reshape that takes dimensions of extent 1 away; null if there is none.
+tile::LoadOp loadBehind(mlir::Value tile);
+
+/// The dimensions of a tile of shape `from` that a reshape to `to` keeps, where it only takes away or adds others of
+/// extent 1.
+std::optional<llvm::SmallVector<int64_t>> keptDims(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
 
 /// Everything that `values` are computed from, themselves included; through loops and branches.
 llvm::SetVector<mlir::Value> sourcesOf(mlir::ValueRange values);

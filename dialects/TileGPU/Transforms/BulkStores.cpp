@@ -26,16 +26,21 @@ public:
   /// True when the copy engine stores what `store` did, which is gone.
   bool rewrite(tile::StoreOp store) {
     Value value = store.getValue();
-    auto convert = value.getDefiningOp<ConvertLayoutOp>();
-    if (convert)
-      value = convert.getSource();
+    SmallVector<Operation *> steps; // between the product and its store: other layouts, and dimensions of extent 1
+    while (Operation *step = value.getDefiningOp()) {
+      if (!isa<ConvertLayoutOp, tile::ReshapeOp>(step))
+        break;
+      steps.push_back(step);
+      value = step->getOperand(0);
+    }
     auto type = cast<RankedTensorType>(value.getType());
     constexpr int64_t kWarpgroup = 4, kRowsOfWarp = 16;
     if (store.getIndices().empty() || type.getRank() != 2 || numWarps % kWarpgroup != 0 ||
         type.getDimSize(0) % (kRowsOfWarp * numWarps) != 0 || type.getDimSize(1) % 8 != 0 ||
         Layout::of(type) != Layout::wgmmaAcc(type.getShape(), numWarps))
       return false;
-    std::variant<TmaAccess, std::string> found = TmaAccess::ofStore(store.getDest(), type);
+    ArrayRef<int64_t> shape = store.getValue().getType().getShape();
+    std::variant<TmaAccess, std::string> found = TmaAccess::ofStore(store.getDest(), shape, type);
     auto *access = std::get_if<TmaAccess>(&found);
     if (!access)
       return false;
@@ -50,13 +55,14 @@ public:
     builder.setInsertionPoint(store);
     SmallVector<Value> offsets;
     for (int64_t dim : access->dims) {
-      Value extent = arith::ConstantIndexOp::create(builder, loc, type.getDimSize(dim));
+      Value extent = arith::ConstantIndexOp::create(builder, loc, shape[dim]);
       offsets.push_back(arith::MulIOp::create(builder, loc, store.getIndices()[dim], extent));
     }
     TmaStoreOp::create(builder, loc, value, map, offsets);
     store.erase();
-    if (convert && convert->use_empty())
-      convert.erase();
+    for (Operation *step : steps)
+      if (step->use_empty())
+        step->erase();
     return true;
   }
 

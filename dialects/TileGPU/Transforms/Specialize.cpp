@@ -73,7 +73,7 @@ bool feedsOnlyAsyncProducts(LocalAllocOp alloc) {
 SmallVector<Fetch, 0> findFetches(tile::KernelOp kernel) {
   SmallVector<Fetch, 0> fetches;
   kernel.walk([&](LocalAllocOp alloc) {
-    auto load = alloc.getSource().getDefiningOp<tile::LoadOp>();
+    tile::LoadOp load = loadBehind(alloc.getSource());
     if (!load || load->getBlock() != alloc->getBlock() || !feedsOnlyAsyncProducts(alloc))
       return;
     std::variant<TmaAccess, std::string> access = TmaAccess::of(load, alloc.getType());
@@ -418,8 +418,11 @@ private:
       for (Operation *user : fetch.alloc->getUsers())
         if (Operation *reader = block->findAncestorOpInBlock(*user); lastReader->isBeforeInBlock(reader))
           lastReader = reader;
+      Operation *reshape = fetch.alloc.getSource().getDefiningOp(); // or the load
       fetch.alloc.replaceAllUsesWith(slot);
       fetch.alloc.erase();
+      if (reshape != fetch.load && reshape->use_empty())
+        reshape->erase();
       if (fetch.load->use_empty())
         fetch.load.erase();
     }
