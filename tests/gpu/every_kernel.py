@@ -18,6 +18,8 @@ def main() -> None:
     kernels.row_sum(tensor(37), x)
     kernels.column_sum(tensor(331), x)
     kernels.matmul(tensor(37, 65), x, tensor(331, 65))
+    kernels.matmul(tensor(3, 37, 65), tensor(3, 37, 331), tensor(3, 331, 65))
+    kernels.linear(tensor(37, 65), x, tensor(331, 65), tensor(65), activation="gelu")
     torch.cuda.synchronize()
 
 

@@ -125,7 +125,7 @@ def _kernels_of(module: ModuleType, name: str, wanted: str) -> dict[str, Kernel]
     if not found:
         raise CommandError(f"{name} holds no kernel")
     if not wanted:
-        return found
+        return {key: value for key, value in found.items() if not key.startswith("_")} or found
     if wanted not in found:
         raise CommandError(f"{name} holds no kernel {wanted}, only {', '.join(found)}")
     return {wanted: found[wanted]}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tilec.kernels.add import add
 from tilec.kernels.layernorm import layernorm
+from tilec.kernels.linear import linear
 from tilec.kernels.matmul import matmul
 from tilec.kernels.rmsnorm import rmsnorm
 from tilec.kernels.softmax import softmax
@@ -19,6 +20,7 @@ __all__ = [
     "add",
     "column_sum",
     "layernorm",
+    "linear",
     "matmul",
     "rmsnorm",
     "row_sum",

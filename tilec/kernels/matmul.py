@@ -3,41 +3,91 @@
 from __future__ import annotations
 
 import tilec as tl
-from tilec.kernels.shapes import Array, check_rank, check_shape
+from tilec.kernels.products import accumulator, check_product, is_fp8, operand, step
+from tilec.kernels.shapes import Array
 
 
 @tl.kernel(max_spills=0)
 def matmul_kernel(
-    c: tl.Partition, a: tl.TensorView, b: tl.TensorView, *, tk: tl.Constant[int] = 64
+    c: tl.Partition,
+    a: tl.TensorView,
+    b: tl.TensorView,
+    *,
+    tk: tl.Constant[int | None] = None,
+    tf32: tl.Constant[bool] = False,
 ) -> None:
     """One tile of ``c = a @ b``."""
     m, n = c.index
     tm, tn = c.tile_shape
-    acc = tl.zeros((tm, tn), tl.float32)
+    tk = tk or step(a.dtype)
+    acc = tl.zeros((tm, tn), accumulator(a.dtype))
     for k in range(a.num_tiles(1, tk)):
-        acc = tl.mma(a.load((m, k), (tm, tk)), b.load((k, n), (tk, tn)), acc)
+        lhs, rhs = a.load((m, k), (tm, tk)), b.load((k, n), (tk, tn))
+        acc = tl.mma(operand(lhs, tf32), operand(rhs, tf32), acc)
     c.store(acc.to(c.dtype))
 
 
-def matmul(c: Array, a: Array, b: Array) -> None:
-    """Write the matrix product ``a @ b`` to ``c``, accumulated in f32.
+@tl.kernel(max_spills=0)
+def batched_matmul_kernel(
+    c: tl.Partition,
+    a: tl.TensorView,
+    b: tl.TensorView,
+    *,
+    tk: tl.Constant[int | None] = None,
+    tf32: tl.Constant[bool] = False,
+) -> None:
+    """One tile of one of the products ``c[i] = a[i] @ b[i]``."""
+    i, m, n = c.index
+    _, tm, tn = c.tile_shape
+    tk = tk or step(a.dtype)
+    acc = tl.zeros((tm, tn), accumulator(a.dtype))
+    for k in range(a.num_tiles(2, tk)):
+        lhs = a.load((i, m, k), (1, tm, tk)).reshape(tm, tk)
+        rhs = b.load((i, k, n), (1, tk, tn)).reshape(tk, tn)
+        acc = tl.mma(operand(lhs, tf32), operand(rhs, tf32), acc)
+    c.store(acc.to(c.dtype).reshape(1, tm, tn))
+
+
+# Targets whose warps have no product of 8-bit floats emulate it, which may take some spilling.
+_of_fp8 = tl.kernel(matmul_kernel.function)
+_batched_of_fp8 = tl.kernel(batched_matmul_kernel.function)
+
+
+def matmul(c: Array, a: Array, b: Array, *, allow_tf32: bool = False) -> None:
+    """Write the matrix product ``a @ b`` to ``c``, for one pair of matrices or for a stack of them.
+
+    Products of floats are accumulated in f32 (f64 in f64), of integers in i32; the sum is rounded
+    to the dtype of ``c`` once. All operands may be transposed views.
 
     Shapes:
-        c: (m, n)
-        a: (m, k)
-        b: (k, n)
+        c: (m, n) or (batch, m, n)
+        a: (m, k) or (batch, m, k)
+        b: (k, n) or (batch, k, n)
+
+    Args:
+        c: where the product goes, in any dtype that the accumulator converts to.
+        a: the left operand; its dtype is also that of ``b``, but e4m3 and e5m2 mix, and i8 and u8.
+        b: the right operand.
+        allow_tf32: multiply f32 with 11 bits of their significands, on the tensor cores.
 
     Raises:
-        LaunchError: the shapes do not fit together, or a rank is not 2.
+        LaunchError: the shapes do not fit together, or a rank is neither 2 nor 3.
     """
-    for name, array in (("c", c), ("a", a), ("b", b)):
-        check_rank(name, array, 2)
-    (m, n), k = c.shape, a.shape[1]
-    check_shape("a", a, (m, k))
-    check_shape("b", b, (k, n))
-    matmul_kernel(tl.partition(c, tl.AUTO), a, b)
+    check_product(c, a, b)
+    if is_fp8(a):
+        kernel = _of_fp8 if len(c.shape) == 2 else _batched_of_fp8
+    else:
+        kernel = matmul_kernel if len(c.shape) == 2 else batched_matmul_kernel
+    kernel(tl.partition(c, tl.AUTO), a, b, tf32=allow_tf32)
 
 
 __tilec_examples__ = {
-    "matmul_kernel": "bf16[4096,4096]:partition(auto) bf16[4096,4096] bf16[4096,4096]",
+    "matmul_kernel": (
+        "bf16[4096,4096]:partition(auto) bf16[4096,4096] bf16[4096,4096]",
+        "f32[4096,4096]:partition(auto) f32[4096,4096] f32[4096,4096]:strides(1,4096) tf32=True",
+        "i32[4096,4096]:partition(auto) i8[4096,4096] i8[4096,4096]:strides(1,4096)",
+    ),
+    "batched_matmul_kernel": (
+        "bf16[64,1024,1024]:partition(auto) bf16[64,1024,1024] bf16[64,1024,1024]"
+    ),
 }

@@ -14,7 +14,7 @@ from tilec.compiler.target import TARGETS
 from tilec.jit.described import parse_arguments
 
 EXAMPLES = {
-    name: (getattr(module, name), arguments)
+    name: (getattr(module, name), arguments if isinstance(arguments, str) else arguments[0])
     for info in pkgutil.iter_modules(tilec.kernels.__path__, "tilec.kernels.")
     for module in [importlib.import_module(info.name)]
     for name, arguments in getattr(module, "__tilec_examples__", {}).items()
