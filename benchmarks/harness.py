@@ -158,7 +158,7 @@ def _check(case: Case) -> dict[str, str]:
     for name, implementation in case.implementations.items():
         if implementation.output is None:
             continue
-        implementation.output.fill_(float("nan"))
+        implementation.output.fill_(_poison(implementation.output.dtype))
         try:
             implementation.run()
             torch.cuda.synchronize()
@@ -166,6 +166,10 @@ def _check(case: Case) -> dict[str, str]:
         except Exception as error:  # a peer that fails is reported, not fatal
             failures[name] = f"{type(error).__name__}: {error}"
     return failures
+
+
+def _poison(dtype: torch.dtype) -> float:
+    return float("nan") if dtype.is_floating_point else torch.iinfo(dtype).min
 
 
 def _estimate_ms(run: Callable[[], None], flush: Flusher) -> float:
