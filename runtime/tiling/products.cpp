@@ -20,7 +20,7 @@ constexpr double straddle = 1.6;                          // of rows that do not
 constexpr double epilogueCycles = 1200;                   // to store a tile of 128 x 256 elements of 16 bits
 constexpr double epilogueBits = 128 * 256 * 16;
 constexpr double launchCycles = 3000;
-constexpr double splitCycles = 1500, addedPerCycle = 16; // partial sums, added through shared memory
+constexpr double splitCycles = 1300, addedPerCycle = 2.4; // partial sums, added through shared memory
 
 constexpr int64_t stagingBytes = 2 * 64 * 128; // of a warpgroup: two buffers of 64 rows for the way out
 constexpr int64_t barrierBytes = 1024;
@@ -93,7 +93,7 @@ private:
     if (!device.splitK || !candidate.rejected.empty() || shape.schedule == Schedule::pingpong || !canSplit())
       return;
     int64_t tiles = candidate.programs;
-    for (int split = 2; split <= 8 && tiles * split <= device.multiprocessors; split *= 2) {
+    for (int split = 2; split <= 8 && tiles * split <= residentPrograms(split); split *= 2) {
       candidate.splitK = split;
       evaluate(candidate, shape);
       plan.candidates.push_back(candidate);
@@ -231,7 +231,7 @@ private:
   void evaluate(Candidate &candidate, const ProductShape &shape) const {
     candidate.programs = programsOf(problem, candidate.tile);
     candidate.clusterM = sharesRight(candidate) ? 2 : 1;
-    candidate.waves = ceilDiv(candidate.programs * candidate.splitK, device.multiprocessors);
+    candidate.waves = ceilDiv(candidate.programs * candidate.splitK, residentPrograms(candidate.splitK));
     double waves = static_cast<double>(candidate.waves);
     double loop = 0;
     for (size_t k = 0; k < problem.products.size(); ++k)
@@ -243,6 +243,12 @@ private:
     candidate.cycles = loop + (hidden ? 1 : waves) * epilogue + launchCycles;
     if (candidate.splitK > 1)
       candidate.cycles += splitCycles + static_cast<double>(accumulatorRegisters(candidate.tile)) / addedPerCycle;
+  }
+
+  /// CTAs that run at once: a cluster needs neighbouring multiprocessors, of which groups have a few left over.
+  int64_t residentPrograms(int splitK) const {
+    int64_t all = device.multiprocessors;
+    return std::max<int64_t>(1, splitK <= 2 ? all : splitK <= 4 ? all * 10 / 11 : all * 8 / 10);
   }
 
   /// The time of two things that overlap: little more than the longer one.

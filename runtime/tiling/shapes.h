@@ -27,9 +27,11 @@ inline constexpr ProductShape warpgroupShapes[] = {
     {Schedule::pingpong, 128, 160, 2, 0.99},    {Schedule::cooperative, 128, 160, 2, 0.96},
     {Schedule::cooperative, 192, 192, 3, 0.95}, {Schedule::cooperative, 256, 192, 2, 0.97},
     {Schedule::pingpong, 64, 256, 2, 0.96},     {Schedule::cooperative, 128, 128, 2, 0.97},
-    {Schedule::single, 64, 128, 1, 0.75},       {Schedule::cooperative, 128, 64, 2, 0.8},
-    {Schedule::single, 64, 256, 1, 0.85},       {Schedule::single, 64, 192, 1, 0.8},
-    {Schedule::single, 64, 64, 1, 0.55},        {Schedule::single, 64, 32, 1, 0.25},
+    {Schedule::pingpong, 64, 128, 2, 0.95},     {Schedule::pingpong, 128, 64, 2, 0.95},
+    {Schedule::single, 64, 128, 1, 0.93},       {Schedule::cooperative, 128, 64, 2, 0.92},
+    {Schedule::single, 64, 256, 1, 0.95},       {Schedule::single, 64, 192, 1, 0.93},
+    {Schedule::pingpong, 64, 64, 2, 0.65},      {Schedule::single, 64, 64, 1, 0.6},
+    {Schedule::single, 64, 32, 1, 0.3},
 };
 
 /// Tiles whose warps load and multiply. The number of warps is left to code

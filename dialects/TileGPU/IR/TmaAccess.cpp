@@ -206,6 +206,9 @@ std::variant<TmaAccess, std::string> TmaAccess::ofStore(Value dest, ArrayRef<int
   const int64_t swizzle = widestSwizzle(type.getDimSize(1) * bytes);
   if (swizzle == 0 || type.getDimSize(0) % kStoreRows != 0)
     return "its tile is not made of blocks of 64 rows of 32 bytes";
+  // The engine writes whole chunks of 16 bytes, also those that the array's rows end in.
+  if (view.getDivisible()[(*kept)[1]] * bytes % kTmaAlignment != 0)
+    return "the rows of its array are no multiple of 16 bytes";
   SmallVector<int64_t> order{(*kept)[1], (*kept)[0]};
   for (int64_t dim : llvm::reverse(llvm::seq<int64_t>(0, view.getRank())))
     if (!llvm::is_contained(*kept, dim))

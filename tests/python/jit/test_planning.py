@@ -93,6 +93,7 @@ def plan_of(m, n, k, target=HOPPER, summary=None, arrays=None, **options):
 # -- the shapes that were measured -------------------------------------------------------------
 
 # M, N, K: the recipes whose speed was within 3.5 % of the best one's, on an H200.
+ONE_OR_TWO = ("single", "pingpong")
 MEASURED = {
     (8192, 8192, 8192): {("pingpong", 128, 192), ("pingpong", 128, 128), ("cooperative", 128, 256)},
     (4096, 4096, 4096): {("cooperative", 128, 256), ("pingpong", 128, 128)},
@@ -106,12 +107,16 @@ MEASURED = {
     (4096, 4096, 4104): {("cooperative", 128, 256)},
     (8192, 8192, 8200): {("pingpong", 128, 192), ("cooperative", 128, 256)},
     (3000, 3000, 3000): {("pingpong", 128, 192)},
-    (1024, 1024, 1024): {("single", 64, 128), ("cooperative", 128, 64)},
+    # With one tile a program at most, a second warpgroup changes nothing.
+    (1024, 1024, 1024): {(s, 64, 128) for s in ONE_OR_TWO} | {("cooperative", 128, 64)},
     (256, 8192, 8192): {("pingpong", 128, 128)},
-    (64, 8192, 8192): {("single", 64, 64), ("single", 64, 128)},
-    (64, 4096, 4096): {("single", 64, 64)},
-    (32, 16384, 4096): {("single", 64, 128), ("single", 64, 64)},
-    (16, 8192, 8192): {("single", 64, 128), ("single", 64, 64)},
+    (128, 8192, 8192): {(s, 64, 128) for s in ONE_OR_TWO},
+    (64, 8192, 8192): {(s, 64, n) for s in ONE_OR_TWO for n in (64, 128)},
+    (64, 4096, 4096): {(s, 64, 64) for s in ONE_OR_TWO},
+    (32, 16384, 4096): {(s, 64, n) for s in ONE_OR_TWO for n in (64, 128)},
+    (16, 8192, 8192): {(s, 64, n) for s in ONE_OR_TWO for n in (64, 128)},
+    (512, 1024, 4096): {(s, 64, 64) for s in ONE_OR_TWO},
+    (256, 256, 8192): {("single", 64, 64), ("single", 64, 128)},
 }
 
 
