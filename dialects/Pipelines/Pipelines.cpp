@@ -29,9 +29,10 @@ void tilec::buildTileGPUPipeline(OpPassManager &pm, const CodegenOptions &option
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<tile::KernelOp>(createBulkStoresPass());
-  pm.addNestedPass<tile::KernelOp>(createScheduleProductsPass());
   pm.addNestedPass<tile::KernelOp>(createPipelineLoopsPass(options.numStages));
   pm.addNestedPass<tile::KernelOp>(createAllocateSharedPass());
+  // Products can be in flight where queues have kept several stages.
+  pm.addNestedPass<tile::KernelOp>(createScheduleProductsPass());
   pm.addNestedPass<tile::KernelOp>(createInsertBarriersPass());
 }
 

@@ -186,7 +186,8 @@ bool isReadAsynchronously(Value operand, int64_t kDim) {
 /// True when warpgroups can multiply asynchronously: tiles of 64 rows each, both operands at hand.
 bool fitsWgmma(tile::MmaOp op, TargetAttr target) {
   constexpr int64_t kM = 64;
-  return target.has("wgmma") && chooseKind(op, target) == MmaKind::mma_sync &&
+  const bool accumulatesWide = cast<RankedTensorType>(op.getType()).getElementTypeBitWidth() == 32;
+  return target.has("wgmma") && accumulatesWide && chooseKind(op, target) == MmaKind::mma_sync &&
          op.getLhs().getType().getDimSize(0) % kM == 0 &&
          (comesFromProduct(op.getLhs()) || isReadAsynchronously(op.getLhs(), /*kDim=*/1)) &&
          isReadAsynchronously(op.getRhs(), /*kDim=*/0);

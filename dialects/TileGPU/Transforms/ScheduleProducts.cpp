@@ -29,13 +29,17 @@ struct Chain {
   SmallVector<MmaOp> products;
 };
 
-bool isFetched(Value operand) { return operand.getDefiningOp<RingSlotOp>() != nullptr; }
+/// True for a tile in a stage of several: the only stage has to be free before the next turn can start.
+bool isFetchedAhead(Value operand) {
+  auto slot = operand.getDefiningOp<RingSlotOp>();
+  return slot && slot.getRing().getType().getShape().front() > 1;
+}
 
 /// The chain that starts at a carried value, if it does nothing but accumulate products of fetched tiles.
 std::optional<Chain> chainFrom(scf::ForOp loop, unsigned number) {
   std::optional<SmallVector<MmaOp>> products = accumulation(loop, number);
   if (!products || !llvm::all_of(*products, [](MmaOp product) {
-        return product.isWgmma() && isFetched(product.getLhs()) && isFetched(product.getRhs());
+        return product.isWgmma() && isFetchedAhead(product.getLhs()) && isFetchedAhead(product.getRhs());
       }))
     return std::nullopt;
   return Chain{number, std::move(*products)};

@@ -63,18 +63,22 @@ struct Channel {
 // What is fetched
 //===----------------------------------------------------------------------===//
 
-bool feedsOnlyAsyncProducts(LocalAllocOp alloc) {
-  return llvm::all_of(alloc->getUsers(), [](Operation *user) {
+/// True when asynchronous products are all that reads the tile, and one of them does every time: a product holds the
+/// warps of a warpgroup together until all of them have seen the stage that one of them will free.
+bool feedsAsyncProducts(LocalAllocOp alloc) {
+  auto isAsync = [](Operation *user) {
     auto product = dyn_cast<MmaOp>(user);
     return product && product.isWgmma();
-  });
+  };
+  return llvm::all_of(alloc->getUsers(), isAsync) &&
+         llvm::any_of(alloc->getUsers(), [&](Operation *user) { return user->getBlock() == alloc->getBlock(); });
 }
 
 SmallVector<Fetch, 0> findFetches(tile::KernelOp kernel) {
   SmallVector<Fetch, 0> fetches;
   kernel.walk([&](LocalAllocOp alloc) {
     tile::LoadOp load = loadBehind(alloc.getSource());
-    if (!load || load->getBlock() != alloc->getBlock() || !feedsOnlyAsyncProducts(alloc))
+    if (!load || load->getBlock() != alloc->getBlock() || !feedsAsyncProducts(alloc))
       return;
     std::variant<TmaAccess, std::string> access = TmaAccess::of(load, alloc.getType());
     if (auto *found = std::get_if<TmaAccess>(&access))

@@ -113,3 +113,28 @@ tile.kernel @scratch(%s: f32) {
   }
   tile.return
 }
+
+// Warps that compute order among themselves what they write; the producer's thread is ordered by its queues.
+// CHECK-LABEL: tile.kernel @roles
+// CHECK: tilegpu.roles producer {
+// CHECK-NOT: tilegpu.barrier
+// CHECK: } consumer {
+// CHECK: local_alloc
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: local_load
+// CHECK-NEXT: tilegpu.queue_release
+// CHECK-NOT: tilegpu.barrier
+// CHECK: tile.return
+tile.kernel @roles(%s: f32) attributes {tilegpu.num_warps = 4 : i64} {
+  %t = tile.splat %s : f32 -> !tile
+  %q = tilegpu.queue bytes 128 readers 1 : <1>
+  tilegpu.roles producer {
+    %w = tilegpu.queue_acquire %q : <1>
+  } consumer {
+    %w = tilegpu.queue_wait %q : <1>
+    %a = tilegpu.local_alloc %t : !tile -> !smem
+    %x = tilegpu.local_load %a : !smem -> !tile
+    tilegpu.queue_release %q : <1>
+  }
+  tile.return
+}

@@ -5,7 +5,7 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
-from warp_roles import assert_sound, compile_kernel
+from warp_roles import assert_sound, compile_kernel, planned
 
 import tilec as tl
 
@@ -81,3 +81,53 @@ def test_clusters_that_fetch_for_each_other_are_sound(tile, turns):
         shapes = shapes_of(*tile, 64, tiles=tiles, turns=turns)
         shapes |= {"c": (rows * tile[0], tiles * tile[1]), "a": (rows * tile[0], turns * 64)}
         assert_sound(compiled, shapes, CTAS, seeds=4)
+
+
+def test_the_only_stage_is_free_before_the_next_turn():
+    compiled = compile_matmul(128, 256, 256)
+    assert ": <1>" in compiled.tilegpu
+    shapes = shapes_of(128, 256, 256, tiles=3, turns=3)
+    assert_sound(compiled, shapes, CTAS, seeds=10)
+
+
+@pytest.mark.parametrize("schedule", ["cooperative", "pingpong", "single"])
+@pytest.mark.parametrize("cluster", [1, 2])
+def test_planned_schedules_are_sound(schedule, cluster):
+    plan = {"schedule": schedule, "cluster": [cluster, 1], "raster": 4}
+    compiled = planned(compile_matmul(128, 128), plan)
+    for rows, turns in itertools.product((1, 3), (1, 4)):
+        shapes = shapes_of(128, 128, 64, tiles=3, turns=turns)
+        shapes |= {"c": (128 * rows, 384), "a": (128 * rows, 64 * turns)}
+        assert_sound(compiled, shapes, CTAS, seeds=6)
+
+
+@pytest.mark.parametrize("tile", [(128, 128), (64, 128), (64, 64)])
+@pytest.mark.parametrize("parts", [2, 4])
+def test_ctas_that_share_the_depth_of_a_product_are_sound(tile, parts):
+    compiled = planned(compile_matmul(*tile), {"split_k": parts})
+    assert "tilegpu.cluster_sum" in compiled.tilegpu
+    for turns in (1, 3, 8, 17):  # some have parts without turns
+        shapes = shapes_of(*tile, 64, tiles=2, turns=turns)
+        assert_sound(compiled, shapes, CTAS * 2 * parts, seeds=3)
+
+
+@tl.kernel
+def batched(c, a, b, *, tk: tl.Constant[int] = 64):
+    h, i, j = c.index
+    _, tm, tn = c.tile_shape
+    acc = tl.zeros((tm, tn), tl.float32)
+    for k in range(a.num_tiles(2, tk)):
+        x = a.load((h, i, k), (1, tm, tk)).reshape((tm, tk))
+        y = b.load((h, k, j), (1, tk, tn)).reshape((tk, tn))
+        acc = tl.mma(x, y, acc)
+    c.store(acc.to(c.dtype).reshape((1, tm, tn)))
+
+
+@pytest.mark.parametrize("tile", [(128, 128), (128, 256)])
+def test_batches_are_sound(tile):
+    c, a, b = arrays((3, 256, 512), (3, 256, 256), (3, 256, 512))
+    compiled = compile_kernel(batched, tl.partition(c, (1, *tile)), a, b)
+    assert "tilegpu.tma_load" in compiled.tilegpu and "tilegpu.tma_store" in compiled.tilegpu
+    for turns in (1, 4):
+        m, n, k = tile[0] * 2, tile[1], turns * 64
+        assert_sound(compiled, {"c": (3, m, n), "a": (3, m, k), "b": (3, k, n)}, 4, seeds=6)

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from warp_roles import faults
+from warp_roles import faults, planned
 
 from .test_warp_roles import CTAS, compile_matmul, shapes_of
 
@@ -135,3 +135,11 @@ def test_mutation_of_clusters_is_found(mutation):
     pattern, replacement, kind = CLUSTER_MUTATIONS[mutation]
     kinds = found(edited(compiled, (pattern, replacement)), (128, 256))
     assert kinds[kind], kinds
+
+
+def test_sum_of_a_cluster_over_stages_that_are_read_is_found():
+    compiled = planned(compile_matmul(128, 128), {"split_k": 2})
+    shapes = shapes_of(128, 128, 64, tiles=2, turns=9)
+    assert not faults(compiled, shapes, 8, SEEDS)
+    kinds = faults(edited(compiled, (r"tilegpu\.barrier", "")), shapes, 8, SEEDS)
+    assert kinds["overwrite"], kinds

@@ -47,9 +47,17 @@ class Rendezvous:
         """Arrive; true once the others have."""
         own = self.rounds
         self.here += 1
+        self._go_on()
+        return lambda: self.rounds > own
+
+    def leave(self) -> None:
+        """Never come again: the others do not wait."""
+        self.count -= 1
+        self._go_on()
+
+    def _go_on(self) -> None:
         if self.here == self.count:
             self.here, self.rounds = 0, self.rounds + 1
-        return lambda: self.rounds > own
 
 
 class Stage(int):

@@ -63,7 +63,7 @@ class Cta:
 
     Attributes:
         peers: all CTAs of its cluster, itself included.
-        ready: where all their threads meet before they take up their roles.
+        everybody: where all their threads that have not ended meet.
         stores: by place, what was stored there piece by piece, and how many pieces there must be.
     """
 
@@ -71,7 +71,7 @@ class Cta:
         self.number, self.count, self.clock = number, count, clock
         self.warps, self.programs = kernel.num_warps, kernel.programs
         self.peers: list[Cta] = [self]
-        self.ready = Rendezvous(0)
+        self.everybody = Rendezvous(0)
         self.shared = Shared()
         self.queues: dict[int, Queue] = {}
         self.turns: dict[int, Turns] = {}
@@ -132,9 +132,9 @@ def run_cluster(
     """Run the CTAs `numbers` of a grid of `count`, which are a cluster, in one interleaving."""
     clock = Clock(seed)
     ctas = [Cta(kernel, clock, number, count) for number in numbers]
-    ready = Rendezvous(len(ctas) * (1 + kernel.programs * kernel.num_warps))
+    everybody = Rendezvous(len(ctas) * (1 + kernel.programs * kernel.num_warps))
     for cta in ctas:
-        cta.peers, cta.ready = ctas, ready
+        cta.peers, cta.everybody = ctas, everybody
         cta.start(kernel, arguments)
     clock.run()
     for cta in ctas:

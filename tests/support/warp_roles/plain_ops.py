@@ -10,7 +10,7 @@ from warp_roles.cta import Frame
 from warp_roles.kernel import Kernel, Runner, Step, is_tile, reads, run, step, tile_of
 from warp_roles.products import accumulated
 from warp_roles.scalars import function_of
-from warp_roles.terms import POISON, Term, constant, plain
+from warp_roles.terms import POISON, Term, added, constant, plain
 
 IGNORED = {"operandSegmentSizes", "tilegpu.shared_offset", "overflowFlags"}
 
@@ -45,6 +45,20 @@ def any_op(op: Any, kernel: Kernel) -> Step:
             frame.values[result] = Term.of(name, (place, detail), *terms)
 
     return build
+
+
+@step("tile.reshape")
+def reshape(op: Any, kernel: Kernel) -> Step:
+    """The same tile where dimensions of extent 1 come and go."""
+    wide = [[n for n in value.type.shape if n != 1] for value in (*op.operands, *op.results)]
+    if wide[0] != wide[1]:
+        return any_op(op, kernel)
+    (source,), (result,) = kernel.numbers(op.operands), kernel.numbers(op.results)
+
+    def execute(frame: Frame) -> None:
+        frame.values[result] = tile_of(frame, frame.values[source])
+
+    return execute
 
 
 @step("arith.constant")
@@ -211,6 +225,7 @@ def product(op: Any, kernel: Kernel) -> Step:
 
     def execute(frame: Frame) -> None:
         lhs, rhs, acc = reads(frame, operands)
-        frame.values[result] = Term.of("mma", detail, lhs, rhs, accumulated(acc, True, acc))
+        product_of_both = Term.of("product", detail, lhs, rhs)
+        frame.values[result] = added(accumulated(acc, True, acc), product_of_both)
 
     return execute

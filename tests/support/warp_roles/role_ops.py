@@ -13,7 +13,7 @@ from warp_roles.kernel import Kernel, Runner, Step, is_tile, run, step, tile_of
 from warp_roles.memory import TILE_ALIGNMENT, Buffer, Content, element_bytes
 from warp_roles.plain_ops import product_detail
 from warp_roles.products import WARPS, Pending, accumulated
-from warp_roles.terms import Term, View, zero_of
+from warp_roles.terms import Term, View, added, zero_of
 
 STORE_ROWS, STORE_BUFFERS = 64, 2
 WGMMA = 2  # of MmaKind
@@ -29,8 +29,12 @@ def roles(op: Any, kernel: Kernel) -> Runner:
 
     def execute(frame: Frame) -> Run:
         yield None
-        yield frame.cta.ready.come()  # the barriers must be there before anybody waits at one
+        everybody = frame.cta.everybody
+        yield everybody.come()  # the barriers must be there before anybody waits at one
         yield from (producer if frame.program is None else consumer).run(frame)
+        if frame.program is not None and len(frame.cta.peers) > 1:
+            yield everybody.come()  # until no other CTA can arrive at the barriers of this one
+        everybody.leave()
         for value in frame.values:
             if isinstance(value, QueueCursors) and value.held:
                 raise Fault("left over", f"{frame.name} ends with stages it has not freed")
@@ -217,13 +221,14 @@ def local_load(op: Any, kernel: Kernel) -> Runner:
 
     def execute(frame: Frame) -> Run:
         yield None
-        frame.values[result] = contents(frame, frame.values[source]).term
+        frame.values[result] = contents(frame.cta, frame, frame.values[source]).term
 
     return execute
 
 
-def contents(frame: Frame, buffer: Buffer) -> Content:
-    return frame.cta.shared.read_parts(buffer, frame.warp, frame.barriers, frame.cta.warps)
+def contents(cta: Cta, frame: Frame, buffer: Buffer) -> Content:
+    """What a warp reads in a CTA, its own or another."""
+    return cta.shared.read_parts(buffer, frame.warp, frame.barriers, cta.warps)
 
 
 @run("tilegpu.barrier")
@@ -247,6 +252,31 @@ def convert_layout(op: Any, kernel: Kernel) -> Runner:
             yield None
             yield frame.meet()
         frame.values[result] = term
+
+    return execute
+
+
+@run("tilegpu.cluster_sum")
+def cluster_sum(op: Any, kernel: Kernel) -> Runner:
+    """Every CTA puts its part where the others read it; the first one gets the sum."""
+    (source,), (result,) = kernel.numbers(op.operands), kernel.numbers(op.results)
+    shape, element = tuple(op.results[0].type.shape), str(op.results[0].type.element_type)
+    buffer = Buffer(offset_of(op), shape, (1, 0), element)
+
+    def execute(frame: Frame) -> Run:
+        cta = frame.cta
+        own = tile_of(frame, frame.values[source])
+        yield None
+        cta.shared.write(buffer, Content(own), frame.warp, frame.barriers)
+        for _ in range(2):  # for the parts, and for the sums of parts
+            yield None
+            yield cta.everybody.come()
+            frame.barriers += 1
+            parts = [contents(peer, frame, buffer).term for peer in cta.peers]
+        yield None
+        yield cta.everybody.come()
+        frame.barriers += 1
+        frame.values[result] = added(*parts) if cta.rank == 0 else own
 
     return execute
 
@@ -275,11 +305,14 @@ def tma_load(op: Any, kernel: Kernel) -> Runner:
         yield None
         values, cta = frame.values, frame.cta
         slot = values[dest]
-        by_dim = dict(zip(slot.order, (values[offset] for offset in offsets), strict=True))
-        dims = dict(zip(slot.order, values[array].dims, strict=True))
-        rank = range(len(slot.shape))
-        view = View(values[array].name, values[array].shape, tuple(dims[dim] for dim in rank))
-        term = view.load([by_dim[dim] for dim in rank], slot.shape)
+        where = [values[offset] for offset in offsets]
+        order = [*slot.order, *range(len(slot.order), len(where))]  # what the slot lacks is 1 wide
+        extents = (*slot.shape, *(1 for _ in order[len(slot.order) :]))
+        dims, starts = (
+            [value for _, value in sorted(zip(order, by_place, strict=True))]
+            for by_place in (values[array].dims, where)
+        )
+        term = View(values[array].name, values[array].shape, tuple(dims)).load(starts, extents)
         parts = len(cta.peers) if multicast else 1
         for peer in cta.peers if multicast else [cta]:
             transfer(frame, peer, Transfer(slot, cta.rank if multicast else 0, parts, term), own)
@@ -379,7 +412,7 @@ def product(op: Any, kernel: Kernel) -> Runner:
         value = frame.values[number]
         if not isinstance(value, Buffer):
             return tile_of(frame, value), []
-        content = contents(frame, value)
+        content = contents(frame.cta, frame, value)
         if is_async and not content.fenced:
             raise Fault("unfenced", f"{frame.name} multiplies what threads wrote without a fence")
         return content.term, [value]
@@ -388,11 +421,9 @@ def product(op: Any, kernel: Kernel) -> Runner:
         yield None
         left, left_reads = operand(frame, lhs)
         right, right_reads = operand(frame, rhs)
-        added = frame.values[acc]
-        if not is_async:
-            added = tile_of(frame, added)
-        start = accumulated(added, all(frame.values[flag] for flag in accumulate), zero)
-        term = Term.of("mma", detail, left, right, start)
+        before = frame.values[acc] if is_async else tile_of(frame, frame.values[acc])
+        start = accumulated(before, all(frame.values[flag] for flag in accumulate), zero)
+        term = added(start, Term.of("product", detail, left, right))
         if not is_async:
             frame.values[result] = term
             return

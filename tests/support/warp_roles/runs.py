@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,6 +35,15 @@ def compile_kernel(kernel: Any, *arguments: Any, **keywords: Any) -> Compiled:
     phases = ("tile", "tilegpu")
     compiled = kernel.compile(*arguments, target=TARGET, phases=phases, **keywords)
     return Compiled(compiled.phases["tile"], compiled.phases["tilegpu"])
+
+
+def planned(compiled: Compiled, plan: dict[str, Any]) -> Compiled:
+    """The kernel as the passes make it under a plan's decisions."""
+    options = f"target={TARGET} plan={{{json.dumps(plan, separators=(',', ':'))}}}"
+    command = [sys.executable, "-m", "tilec.opt", "-", f"--tilec-tilegpu={options}"]
+    done = subprocess.run(command, input=compiled.tile, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return Compiled(compiled.tile, done.stdout)
 
 
 def parse(text: str) -> Kernel:

@@ -59,6 +59,17 @@ def constant(attribute_text: str) -> Term:
     return Term.of("constant", plain(attribute_text))
 
 
+def added(*terms: Term) -> Term:
+    """A sum from left to right, whatever the parentheses; zeros add nothing."""
+    parts: list[Term] = []
+    for term in terms:
+        if term.name == "sum":
+            parts += term.operands
+        elif term.name != "constant" or not re.match(r"dense<0(\.0+e\+00)?> ", term.detail):
+            parts.append(term)
+    return Term.of("sum", None, *parts)
+
+
 @dataclass(frozen=True)
 class View:
     """An argument, or a permutation of one.
@@ -85,10 +96,14 @@ class View:
         return View(self.name, self.shape, tuple(self.dims[dim] for dim in order))
 
     def load(self, offsets: list[int], extents: tuple[int, ...], pad: Any = None) -> Term:
-        """A tile of the view that starts at `offsets`, in elements."""
-        where = tuple(zip(self.dims, offsets, extents, strict=True))
+        """A tile of the view that starts at `offsets`, in elements.
+
+        Dimensions of extent 1 count with their place only: a reshape may take them away.
+        """
+        where = tuple(sorted(zip(self.dims, offsets, extents, strict=True)))
+        wide = (dim for dim, extent in zip(self.dims, extents, strict=True) if extent != 1)
         pads = () if pad is None or pad == 0 else (pad,)
-        return Term.of("load", (self.name, where), *pads)
+        return Term.of("load", (self.name, where, tuple(wide)), *pads)
 
     def place(self, offsets: list[int]) -> tuple[str, tuple[int, ...]]:
         """What a tile stored there is remembered under."""
