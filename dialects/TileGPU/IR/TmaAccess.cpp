@@ -40,22 +40,6 @@ bool isIndependentOfTiles(ValueRange values) {
   return llvm::none_of(sourcesOf(values), [](Value value) { return isa<RankedTensorType, SmemType>(value.getType()); });
 }
 
-/// What decides whether and how often `op` runs.
-SmallVector<Value> controlOf(Operation *op) {
-  SmallVector<Value> control;
-  for (Operation *parent = op->getParentOp(); !isa<tile::KernelOp>(parent); parent = parent->getParentOp()) {
-    if (auto loop = dyn_cast<LoopLikeOpInterface>(parent); loop && loop.getLoopInductionVars()) {
-      for (auto bounds : {loop.getLoopLowerBounds(), loop.getLoopUpperBounds(), loop.getLoopSteps()})
-        for (OpFoldResult bound : *bounds)
-          if (auto value = dyn_cast<Value>(bound))
-            control.push_back(value);
-      continue;
-    }
-    llvm::append_range(control, parent->getOperands());
-  }
-  return control;
-}
-
 /// Loops whose number of turns is not known from the start have no place for a fetch ahead.
 bool isInsideWhile(Operation *op) {
   for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
@@ -93,36 +77,57 @@ std::optional<std::string> describe(TmaAccess &access, Value view, ArrayRef<int6
 
 llvm::SetVector<Value> tilec::tilegpu::sourcesOf(ValueRange values) {
   llvm::SetVector<Value> sources(values.begin(), values.end());
-  for (size_t i = 0; i < sources.size(); ++i) {
-    Value value = sources[i];
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto loop = dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
-      if (!loop)
-        continue; // the kernel's
-      if (OpOperand *init = loop.getTiedLoopInit(argument)) {
-        sources.insert(init->get());
-        sources.insert(loop.getTiedLoopYieldedValue(argument)->get());
-      } else {
-        for (auto bounds : {loop.getLoopLowerBounds(), loop.getLoopSteps()})
-          for (OpFoldResult bound : bounds.value_or(SmallVector<OpFoldResult>()))
-            if (auto source = dyn_cast<Value>(bound))
-              sources.insert(source);
-      }
-      continue;
-    }
-    Operation *op = value.getDefiningOp();
-    if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
-      auto result = cast<OpResult>(value);
-      sources.insert(loop.getTiedLoopInit(result)->get());
-      sources.insert(loop.getTiedLoopYieldedValue(loop.getTiedLoopRegionIterArg(result))->get());
-      continue;
-    }
+  auto insertBounds = [&](std::optional<SmallVector<OpFoldResult>> bounds) {
+    for (OpFoldResult bound : bounds.value_or(SmallVector<OpFoldResult>()))
+      if (auto source = dyn_cast<Value>(bound))
+        sources.insert(source);
+  };
+  auto insertCarried = [&](LoopLikeOpInterface loop, BlockArgument argument) {
+    sources.insert(loop.getTiedLoopInit(argument)->get());
+    sources.insert(loop.getTiedLoopYieldedValue(argument)->get());
+  };
+  auto insertAll = [&](Operation *op) {
     for (Region &region : op->getRegions())
       for (Block &block : region)
         sources.insert(block.getTerminator()->operand_begin(), block.getTerminator()->operand_end());
     sources.insert(op->operand_begin(), op->operand_end());
+  };
+  for (size_t i = 0; i < sources.size(); ++i) {
+    Value value = sources[i];
+    auto argument = dyn_cast<BlockArgument>(value);
+    Operation *op = argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+    auto loop = dyn_cast<LoopLikeOpInterface>(op);
+    if (!loop || !loop.getLoopInductionVars()) {
+      if (!isa<tile::KernelOp>(op)) // whose arguments come from nothing
+        insertAll(op);
+    } else if (!argument) {
+      insertCarried(loop, loop.getTiedLoopRegionIterArg(cast<OpResult>(value)));
+      insertBounds(loop.getLoopLowerBounds());
+      insertBounds(loop.getLoopUpperBounds());
+      insertBounds(loop.getLoopSteps());
+    } else if (loop.getTiedLoopInit(argument)) {
+      insertCarried(loop, argument);
+    } else {
+      insertBounds(loop.getLoopLowerBounds());
+      insertBounds(loop.getLoopSteps());
+    }
   }
   return sources;
+}
+
+SmallVector<Value> tilec::tilegpu::controlOf(Operation *op) {
+  SmallVector<Value> control;
+  for (Operation *parent = op->getParentOp(); !isa<tile::KernelOp>(parent); parent = parent->getParentOp()) {
+    if (auto loop = dyn_cast<LoopLikeOpInterface>(parent); loop && loop.getLoopInductionVars()) {
+      for (auto bounds : {loop.getLoopLowerBounds(), loop.getLoopUpperBounds(), loop.getLoopSteps()})
+        for (OpFoldResult bound : *bounds)
+          if (auto value = dyn_cast<Value>(bound))
+            control.push_back(value);
+      continue;
+    }
+    llvm::append_range(control, parent->getOperands());
+  }
+  return control;
 }
 
 int64_t tilec::tilegpu::widestSwizzle(int64_t rowBytes) {

@@ -34,6 +34,8 @@ std::optional<llvm::SmallVector<int64_t>> keptDims(llvm::ArrayRef<int64_t> from,
 
 /// Everything that `values` are computed from, themselves included; through loops and branches.
 llvm::SetVector<mlir::Value> sourcesOf(mlir::ValueRange values);
+/// What decides whether and how often `op` runs.
+llvm::SmallVector<mlir::Value> controlOf(mlir::Operation *op);
 
 /// The most elements of a box along a dimension, and the bytes that addresses and strides are multiples of.
 inline constexpr int64_t kMaxBoxExtent = 256, kTmaAlignment = 16;

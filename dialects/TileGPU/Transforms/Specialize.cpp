@@ -215,6 +215,16 @@ bool hasRowsOfTiles(tile::KernelOp kernel) {
   return !partitions.empty() && cast<tile::PartitionType>(*partitions.begin()).getRank() >= 2;
 }
 
+/// True when CTAs at different rows of tiles run the same fetches as often: then they can fetch for each other.
+bool rowsFetchAlike(ArrayRef<Fetch> fetches) {
+  return llvm::none_of(fetches, [](const Fetch &fetch) {
+    return llvm::any_of(sourcesOf(controlOf(fetch.load)), [](Value source) {
+      auto index = source.getDefiningOp<tile::IndexOp>();
+      return index && cast<OpResult>(source).getResultNumber() + 2 == index.getNumResults();
+    });
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Programs that take turns
 //===----------------------------------------------------------------------===//
@@ -492,9 +502,10 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
 
   /// CTAs along the rows of tiles that share what they fetch; 1: none do.
   int64_t chooseCluster(const TilePlan &plan, TargetAttr target) {
-    if (!target.has("tma_multicast") || !hasRowsOfTiles(getOperation()))
+    SmallVector<Fetch, 0> fetches = findFetches(getOperation());
+    if (!target.has("tma_multicast") || !hasRowsOfTiles(getOperation()) || !rowsFetchAlike(fetches))
       return 1;
-    const bool wanted = plan.cluster ? *plan.cluster == kCluster : rowsStraddleLines(findFetches(getOperation()));
+    const bool wanted = plan.cluster ? *plan.cluster == kCluster : rowsStraddleLines(fetches);
     return wanted ? kCluster : 1;
   }
 

@@ -83,6 +83,24 @@ def test_clusters_that_fetch_for_each_other_are_sound(tile, turns):
         assert_sound(compiled, shapes, CTAS, seeds=4)
 
 
+@tl.kernel
+def lower_triangle(c, a, b, *, tk: tl.Constant[int] = 64):
+    i, j = c.index
+    tm, tn = c.tile_shape
+    acc = tl.zeros((tm, tn), tl.float32)
+    for k in range((i + 1) * tm // tk):
+        acc = tl.mma(a.load((i, k), (tm, tk)), b.load((k, j), (tk, tn)), acc)
+    c.store(acc.to(c.dtype))
+
+
+def test_ctas_whose_loops_differ_fetch_for_themselves():
+    c, a, b = arrays((256, 512), (256, 264), (264, 512))
+    compiled = compile_kernel(lower_triangle, tl.partition(c, (128, 128)), a, b)
+    assert "cluster" not in compiled.tilegpu.partition("tile.kernel")[2]
+    shapes = {"c": (512, 256), "a": (512, 512), "b": (512, 256)}
+    assert_sound(compiled, shapes, CTAS, seeds=10)
+
+
 def test_the_only_stage_is_free_before_the_next_turn():
     compiled = compile_matmul(128, 256, 256)
     assert ": <1>" in compiled.tilegpu
