@@ -114,15 +114,18 @@ if TYPE_CHECKING:
     from tilec._runtime import AUTO, accumulate, partition, unchecked
     from tilec.arrays.description import ArraySpec
     from tilec.jit.kernel import Kernel, kernel
+    from tilec.jit.tune import TunedKernel, tune
 
 # What launches: loaded at its first use, so that tracing needs no compiled runtime.
 _LAUNCHING = {
     "AUTO": "tilec._runtime",
     "ArraySpec": "tilec.arrays.description",
+    "TunedKernel": "tilec.jit.tune",
     "Kernel": "tilec.jit.kernel",
     "accumulate": "tilec._runtime",
     "kernel": "tilec.jit.kernel",
     "partition": "tilec._runtime",
+    "tune": "tilec.jit.tune",
     "unchecked": "tilec._runtime",
 }
 
@@ -158,6 +161,7 @@ __all__ = [
     "TilecError",
     "TilecWarning",
     "TraceError",
+    "TunedKernel",
     "TypeMismatchError",
     "abs",
     "accumulate",
@@ -245,6 +249,7 @@ __all__ = [
     "tfloat32",
     "transpose",
     "trunc",
+    "tune",
     "uint8",
     "uint16",
     "uint32",

@@ -121,7 +121,8 @@ def _load(name: str) -> ModuleType:
 
 
 def _kernels_of(module: ModuleType, name: str, wanted: str) -> dict[str, Kernel]:
-    found = {key: value for key, value in vars(module).items() if isinstance(value, Kernel)}
+    defined = ((key, getattr(value, "kernel", value)) for key, value in vars(module).items())
+    found = {key: value for key, value in defined if isinstance(value, Kernel)}
     if not found:
         raise CommandError(f"{name} holds no kernel")
     if not wanted:

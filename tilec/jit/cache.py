@@ -171,6 +171,29 @@ class DiskCache:
             self._store.write(name, pack(source, {"summary": text.encode()}))
         return text
 
+    def winner(self, request: Request, what: str) -> str | None:
+        """Return what tuning found for a kernel, or None.
+
+        Args:
+            request: the kernel; of a tile that tuning chooses, only that it does.
+            what: text that tells apart what was tuned for: device, shapes, candidates.
+        """
+        key = _winner_key(request, what)
+        data = self._store.read(f"{key}.tuned") if self._store and key else None
+        if data is None or key is None:
+            return None
+        try:
+            return unpack(key, data)["winner"].decode()
+        except (BadFileError, KeyError, ValueError) as error:
+            self._discard(f"{key}.tuned", error)
+            return None
+
+    def keep_winner(self, request: Request, what: str, text: str) -> None:
+        """Keep what tuning found, where there is a cache and the kernel has a key."""
+        key = _winner_key(request, what)
+        if self._store and key:
+            self._store.write(f"{key}.tuned", pack(key, {"winner": text.encode()}))
+
     def statistics(self) -> Statistics:
         """Return what this process got out of the cache so far."""
         problem = self._store.problem if self._store else None
@@ -262,6 +285,11 @@ def source_key(request: Request) -> tuple[str | None, str | None]:
     if request.plan:
         parts.append(request.plan)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest(), None
+
+
+def _winner_key(request: Request, what: str) -> str | None:
+    source, _ = source_key(request)
+    return hashlib.sha256(f"{source}\n{what}".encode()).hexdigest() if source else None
 
 
 def default_directory() -> Path:

@@ -20,6 +20,7 @@ from tilec.diagnostics import LaunchError, TilecError, TraceError
 from tilec.jit import contract, guards
 from tilec.jit.advice import Adviser
 from tilec.jit.cache import Request
+from tilec.jit.entry import Entry
 from tilec.jit.job import CompileJob
 from tilec.jit.parameters import parameters_of
 from tilec.jit.planning import Planned, Planner, disk_cache
@@ -30,6 +31,7 @@ from tilec.trace.signature import Signature
 
 if TYPE_CHECKING:
     from tilec.compiler.phases import Compiled
+    from tilec.jit.tune import TunedKernel
 
 _HOST = "host"
 """Stands for a target in requests of the CPU executor, which has none."""
@@ -51,7 +53,10 @@ class Kernel(_runtime.Launcher):
     Attributes:
         function: the Python function.
         name: its name.
-        options: the author's hints.
+        options: the author's hints and contracts.
+        parameter_names: of all parameters, in order.
+        constants: the parameters that are compile-time constants.
+        planner: what chooses the tiles of ``tl.AUTO``.
 
     Raises:
         LaunchError: the arguments are refused, nothing was launched.
@@ -69,8 +74,9 @@ class Kernel(_runtime.Launcher):
         self.function: FunctionType = function
         self.name = function.__name__
         self.options = options
-        self._names = tuple(parameter[0] for parameter in parameters)
-        self._planner = Planner(Request(function, self.name, Signature(()), "", options))
+        self.parameter_names = tuple(parameter[0] for parameter in parameters)
+        self.constants = tuple(parameter[0] for parameter in parameters if parameter[1])
+        self.planner = Planner(Request(function, self.name, Signature(()), "", options))
 
     def __repr__(self) -> str:
         return f"<kernel {self.function.__qualname__}>"
@@ -85,8 +91,40 @@ class Kernel(_runtime.Launcher):
         if signature.tile_rank() is None:
             return self._request(signature, target)
         shapes = self._shapes(*args, **kwargs)
-        planned = self._planner.plan(signature, shapes, Target.parse(target))
+        planned = self._choose(signature, shapes, Target.parse(target))
         return self._request(signature.with_tile(planned.tile), target, planned.decisions)
+
+    def tune(self, *args: Any, candidates: int = 8, **kwargs: Any) -> TunedKernel:
+        """Measure the best tiles of ``tl.AUTO`` on the GPU, for arguments like these.
+
+        Args:
+            *args: as in a launch.
+            candidates: how many of the plan's tiles to measure, the best by its model first.
+            **kwargs: as in a launch.
+
+        Returns:
+            A kernel that is launched like this one and takes the winner, kept in the disk cache,
+            for shapes like these; it measures for others when it meets them.
+
+        Raises:
+            LaunchError: the arguments are refused, no partition has ``tl.AUTO``, or there is no
+                GPU and no winner is kept.
+        """
+        from tilec.jit.tune import TunedKernel
+
+        tuned = TunedKernel(self, None, candidates=candidates)
+        tuned.tune(*args, **kwargs)
+        return tuned
+
+    def _choose(
+        self,
+        signature: Signature,
+        shapes: Iterable[tuple[int, ...]],
+        target: Target,
+        multiprocessors: int | None = None,
+    ) -> Planned:
+        """Return the tile of ``tl.AUTO``."""
+        return self.planner.plan(signature, shapes, target, multiprocessors)
 
     def explain(self, *args: Any, target: str, **kwargs: Any) -> dict[str, Any] | None:
         """Return how the tile of ``tl.AUTO`` comes about; None when the author chose the tile.
@@ -100,7 +138,7 @@ class Kernel(_runtime.Launcher):
         if signature.tile_rank() is None:
             return None
         shapes = self._shapes(*args, **kwargs)
-        return self._planner.explain(signature, shapes, Target.parse(target))
+        return self.planner.explain(signature, shapes, Target.parse(target))
 
     def compile(
         self,
@@ -154,7 +192,7 @@ class Kernel(_runtime.Launcher):
                 ``max_spills`` allows.
         """
         target = Target.parse(request.target)
-        adviser = Adviser(self._planner, self._names, request.signature, target)
+        adviser = Adviser(self.planner, self.parameter_names, request.signature, target)
         contract.check(request, facts, adviser)
 
     def _request(self, signature: Signature, target: str, plan: str | None = None) -> Request:
@@ -175,9 +213,9 @@ class Kernel(_runtime.Launcher):
     ) -> Planned:
         signature = signature_of(specs)
         if device is None:
-            return self._planner.plan(signature, shapes, Target.parse(_HOST_PLANS))
+            return self._choose(signature, shapes, Target.parse(_HOST_PLANS))
         target, multiprocessors = Target.parse(_target_of(device)), _multiprocessors_of(device)
-        return self._planner.plan(signature, shapes, target, multiprocessors)
+        return self._choose(signature, shapes, target, multiprocessors)
 
     def _resolve(
         self, specs: tuple[Any, ...], device: int | None, decisions: str = ""
@@ -197,10 +235,15 @@ class Kernel(_runtime.Launcher):
         if device is None:
             return self._host_program(signature), outside
         request = self._request(signature, _target_of(device), plan)
-        entry = disk_cache().obtain(request, CompileJob(request)).entry
-        self.check_contract(request, entry.metadata)
+        entry = self._obtain(request)
         ptx = entry.ptx.encode()
         return _runtime.Variant(entry.cubin or ptx, entry.plan, ptx), outside
+
+    def _obtain(self, request: Request) -> Entry:
+        """Return the machine code, which keeps the kernel's contract."""
+        entry = disk_cache().obtain(request, CompileJob(request)).entry
+        self.check_contract(request, entry.metadata)
+        return entry
 
     def _host_program(self, signature: Signature) -> Callable[[list[Any], Any], None]:
         from tilec.execute import execute
@@ -251,7 +294,9 @@ def kernel(
         LaunchError: a hint is out of range, or ``require`` names no feature.
         TraceError: what is decorated is not a plain function with named parameters.
     """
-    options = _checked(KernelOptions(num_warps, num_stages, contract.required(require), max_spills))
+    options = checked_options(
+        KernelOptions(num_warps, num_stages, contract.required(require), max_spills)
+    )
 
     def decorate(function: Callable[..., None]) -> Kernel:
         if is_tracing():
@@ -266,7 +311,12 @@ def kernel(
     return decorate if function is None else decorate(function)
 
 
-def _checked(options: KernelOptions) -> KernelOptions:
+def checked_options(options: KernelOptions) -> KernelOptions:
+    """Refuse hints and limits out of range.
+
+    Raises:
+        LaunchError: one is.
+    """
     if options.num_warps not in (None, 1, 2, 4, 8, 16, 32):
         raise LaunchError(
             f"num_warps must be a power of two from 1 to 32, found {options.num_warps!r}"

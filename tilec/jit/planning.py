@@ -90,10 +90,25 @@ class Planner:
             TraceError: the kernel cannot be traced at any tile.
         """
         plan = self._ask(signature, shapes, target, multiprocessors, explain=False)
-        decisions = cast("dict[str, Any]", plan["decisions"])
-        # Without roles the passes decide as for any tile, and share their results.
-        itself = decisions.get("schedule", "sync") == "sync" and decisions.get("split_k", 1) == 1
-        return Planned(plan["tile"], None if itself else json.dumps(decisions, sort_keys=True))
+        return _planned(plan["tile"], plan["decisions"])
+
+    def best(
+        self,
+        signature: Signature,
+        shapes: Iterable[tuple[int, ...]],
+        target: Target,
+        multiprocessors: int,
+        count: int,
+    ) -> list[Planned]:
+        """Return the plan for a launch and its closest rivals, by what the model says they cost."""
+        plan = self._ask(signature, shapes, target, multiprocessors, explain=True)
+        possible = [item for item in plan["candidates"] if not item["rejected"]]
+        possible.sort(key=lambda item: (item != plan["chosen"], item["cycles"]))
+        rivals = [
+            _planned(item["tile"], {**plan["decisions"], **_decided(item)}) for item in possible
+        ]
+        first = _planned(plan["tile"], plan["decisions"])
+        return list(dict.fromkeys([first, *rivals]))[:count]
 
     def explain(
         self, signature: Signature, shapes: Iterable[tuple[int, ...]], target: Target
@@ -159,6 +174,19 @@ class Planner:
         summary = cast("dict[str, Any]", json.loads(text))
         self._summaries[seeded] = summary, outside
         return summary
+
+
+def _planned(tile: tuple[int, ...], decisions: Mapping[str, Any]) -> Planned:
+    # Without roles the passes decide as for any tile, and share their results.
+    itself = decisions.get("schedule", "sync") == "sync" and decisions.get("split_k", 1) == 1
+    return Planned(tile, None if itself else json.dumps(decisions, sort_keys=True))
+
+
+def _decided(candidate: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the decisions that a candidate stands for; the others hold for all of a launch."""
+    if candidate["schedule"] == "none":
+        return {}
+    return {name: candidate[name] for name in ("schedule", "num_warps", "split_k", "cluster")}
 
 
 def seed_tile(rank: int) -> tuple[int, ...]:
