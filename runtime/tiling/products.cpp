@@ -20,6 +20,7 @@ constexpr double straddle = 1.6;                          // of rows that do not
 constexpr double epilogueCycles = 1200;                   // to store a tile of 128 x 256 elements of 16 bits
 constexpr double epilogueBits = 128 * 256 * 16;
 constexpr double launchCycles = 3000;
+constexpr double crowdedL2 = 1.4;
 constexpr double splitCycles = 1300, addedPerCycle = 2.4; // partial sums, added through shared memory
 
 constexpr int64_t stagingBytes = 2 * 64 * 128; // of a warpgroup: two buffers of 64 rows for the way out
@@ -273,6 +274,8 @@ private:
     if (shape.schedule != Schedule::sync && !rowsAligned())
       rows = straddle * (rows - (candidate.clusterM > 1 ? n / 2 : 0)); // each of two programs brings half
     double load = perRow * rows;
+    if (candidate.splitK > 1) // all multiprocessors fetch small tiles: the second-level cache has its limit
+      load *= crowdedL2;
     return steps * std::max(multiply, load);
   }
 

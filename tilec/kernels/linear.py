@@ -25,12 +25,10 @@ def silu(x: tl.Tile) -> tl.Tile:
 def gelu(x: tl.Tile) -> tl.Tile:
     """Return the tanh approximation of the Gaussian error linear unit, element by element.
 
-    ``0.5 · (1 + tanh(u))`` is ``sigmoid(2 · u)``.
-
     Source: Hendrycks and Gimpel, "Gaussian error linear units", 2016.
     """
     u = 0.7978845608028654 * (x + 0.044715 * x * x * x)  # sqrt(2 / pi)
-    return x * tl.sigmoid(2.0 * u)
+    return 0.5 * x * (1.0 + tl.tanh(u))
 
 
 ACTIVATIONS: Mapping[str, Activation] = MappingProxyType({"gelu": gelu, "relu": relu, "silu": silu})

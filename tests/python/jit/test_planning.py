@@ -112,7 +112,7 @@ MEASURED = {
     (256, 8192, 8192): {("pingpong", 128, 128)},
     (128, 8192, 8192): {(s, 64, 128) for s in ONE_OR_TWO},
     (64, 8192, 8192): {(s, 64, n) for s in ONE_OR_TWO for n in (64, 128)},
-    (64, 4096, 4096): {(s, 64, 64) for s in ONE_OR_TWO},
+    (64, 4096, 4096): {(s, 64, n) for s in ONE_OR_TWO for n in (64, 128)},
     (32, 16384, 4096): {(s, 64, n) for s in ONE_OR_TWO for n in (64, 128)},
     (16, 8192, 8192): {(s, 64, n) for s in ONE_OR_TWO for n in (64, 128)},
     (512, 1024, 4096): {(s, 64, 64) for s in ONE_OR_TWO},
