@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+import tilec as tl
 from tilec.compiler.assemble import assemble, find_cuda_tool
 from tilec.compiler.machine_code import (
     FEATURES,
@@ -15,6 +16,7 @@ from tilec.compiler.machine_code import (
     features_of_target,
 )
 from tilec.compiler.target import TARGETS, Target
+from tilec.kernels.matmul import matmul_kernel
 
 MODULE = """.version {version}
 .target {target}
@@ -151,14 +153,11 @@ def test_cluster_is_one_of_more_than_one_block():
 
 
 def test_library_product_agrees_with_the_disassembler(tmp_path):
-    from tilec.jit.described import parse_arguments
-    from tilec.kernels import matmul
-
-    example = matmul.__globals__["__tilec_examples__"]["matmul_kernel"].replace("4096", "8192")
-    args, _ = parse_arguments(example)
-    kernel = matmul.__globals__["matmul_kernel"]
+    array = tl.ArraySpec((8192, 8192), tl.bfloat16)
     for target in ("sm_80", "sm_90a", "sm_120a"):
-        compiled = kernel.compile(*args, target=target, phases=())
+        compiled = matmul_kernel.compile(
+            tl.partition(array, tl.AUTO), array, array, target=target, phases=()
+        )
         assert compiled.features - {"cluster"} == disassembled(compiled.cubin, tmp_path)
 
 

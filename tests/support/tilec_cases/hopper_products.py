@@ -28,7 +28,7 @@ def poisoned(values: np.ndarray[Any, Any], gap_elems: int, transposed: bool) -> 
 
 
 FP8_SUM = 2.0**-10
-"""Of the terms' sizes: tensor cores keep fewer digits of sums of 8-bit floats (docs/numerics.md)."""
+"""Of the terms' sizes: tensor cores keep fewer digits of such sums (docs/numerics.md)."""
 
 
 def random_values(rng: Any, shape: tuple[int, int], dtype: Any) -> Any:
