@@ -14,6 +14,10 @@ UNIT = {F16: 2.0**-11, BF16: 2.0**-8, F32: 2.0**-24, F64: 2.0**-53}
 TINY = {F16: 2.0**-25, BF16: 2.0**-134, F32: 2.0**-150, F64: 0.0}
 
 
+FP8_SUM = 2.0**-10
+"""Of the terms' sizes: tensor cores keep fewer digits of sums of 8-bit floats (numerics.md)."""
+
+
 def double(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array.astype(np.float64)
 

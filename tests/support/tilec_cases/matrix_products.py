@@ -13,6 +13,7 @@ from tilec import kernels
 from tilec_cases.checks import (
     BF16,
     F64,
+    FP8_SUM,
     TINY,
     UNIT,
     assert_exact,
@@ -25,8 +26,6 @@ E4M3, E5M2 = np.dtype(ml_dtypes.float8_e4m3fn), np.dtype(ml_dtypes.float8_e5m2)
 F16, F32 = np.dtype(np.float16), np.dtype(np.float32)
 #: (m, n, k): one element, whole tiles, odd everywhere, rows and columns alone, several steps.
 PRODUCTS = [(1, 1, 1), (128, 128, 128), (129, 33, 65), (1, 200, 97), (200, 1, 5), (67, 136, 300)]
-FP8_SUM = 2.0**-10
-"""Of the terms' sizes: tensor cores keep fewer digits of sums of 8-bit floats."""
 TF32_UNIT = 2.0**-11
 
 
