@@ -31,7 +31,7 @@ inline constexpr ProductShape warpgroupShapes[] = {
     {Schedule::single, 64, 128, 1, 0.93},       {Schedule::cooperative, 128, 64, 2, 0.92},
     {Schedule::single, 64, 256, 1, 0.95},       {Schedule::single, 64, 192, 1, 0.93},
     {Schedule::pingpong, 64, 64, 2, 0.65},      {Schedule::single, 64, 64, 1, 0.6},
-    {Schedule::single, 64, 32, 1, 0.25},
+    {Schedule::single, 64, 32, 1, 0.2},
 };
 
 /// Tiles whose warps load and multiply. The number of warps is left to code
