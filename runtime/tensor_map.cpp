@@ -52,8 +52,8 @@ bool tilec::runtime::fitsTensorMap(const ArrayView &view) {
   const uint64_t strideLimit = strideLimitBytes / bytesOf(view.dtype);
   bool fits = !view.empty();
   for (int dim = 0; dim < view.rank; ++dim)
-    fits &=
-        static_cast<uint64_t>(view.strides[dim]) < strideLimit && static_cast<uint64_t>(view.shape[dim]) <= maxExtent;
+    fits &= view.strides[dim] != 0 && static_cast<uint64_t>(view.strides[dim]) < strideLimit &&
+            static_cast<uint64_t>(view.shape[dim]) <= maxExtent;
   return fits;
 }
 

@@ -76,7 +76,8 @@ private:
 
 /// Whether a tensor map can describe this array, if its alignment allows it:
 /// what lies outside of an array must be outside of its map as well, TMA's
-/// coordinates have 32 bits, and its strides 40 and no sign.
+/// coordinates have 32 bits, and its strides 40 and no sign. Strides of zero are
+/// not known to be taken.
 bool fitsTensorMap(const ArrayView &view);
 
 } // namespace tilec::runtime

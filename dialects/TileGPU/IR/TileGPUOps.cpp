@@ -30,6 +30,15 @@ int64_t SmemType::getElementBytes() const { return llvm::divideCeil(getElementTy
 
 int64_t SmemType::getBytes() const { return ShapedType::getNumElements(getShape()) * getElementBytes(); }
 
+SmemType SmemType::staged(int64_t stages) const {
+  SmallVector<int64_t> shape{stages}, order;
+  llvm::append_range(shape, getShape());
+  for (int64_t dim : getLayout().getOrder())
+    order.push_back(dim + 1);
+  order.push_back(0);
+  return get(getContext(), shape, getElementType(), SharedAttr::get(getContext(), order, getLayout().getSwizzle()));
+}
+
 LogicalResult SmemType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape, Type elementType,
                                SharedAttr layout) {
   if (!elementType.isIntOrFloat())

@@ -25,6 +25,8 @@ def TileGPU_SmemType : TypeDef<TileGPU_Dialect, "Smem"> {
     int64_t getElementBytes() const;
     /// Bytes of the whole tile.
     int64_t getBytes() const;
+    /// `stages` such tiles one after another; the first dimension counts them.
+    SmemType staged(int64_t stages) const;
   }];
 }
 

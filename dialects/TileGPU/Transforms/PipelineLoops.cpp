@@ -104,7 +104,7 @@ public:
   void run() {
     rewriter.setInsertionPoint(loop);
     for (Stream &stream : streams)
-      stream.ring = RingOp::create(rewriter, loc, ringType(stream.slotType()));
+      stream.ring = RingOp::create(rewriter, loc, stream.slotType().staged(stages));
     for (int64_t stage = 0; stage + 1 < stages; ++stage)
       startCopies(laterTurn(loop.getLowerBound(), stage), constant(stage));
     Value first = constant(0);
@@ -123,16 +123,6 @@ public:
   }
 
 private:
-  SmemType ringType(SmemType slot) const {
-    SmallVector<int64_t> shape{stages}, order;
-    llvm::append_range(shape, slot.getShape());
-    for (int64_t dim : slot.getLayout().getOrder())
-      order.push_back(dim + 1);
-    order.push_back(0);
-    return SmemType::get(slot.getContext(), shape, slot.getElementType(),
-                         SharedAttr::get(slot.getContext(), order, slot.getLayout().getSwizzle()));
-  }
-
   Value constant(int64_t value) {
     return arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(static_cast<int32_t>(value)));
   }

@@ -329,23 +329,13 @@ public:
 private:
   void declare(Channel &channel) {
     for (Fetch &fetch : channel.fetches)
-      channel.rings.push_back(RingOp::create(builder, fetch.load.getLoc(), ringType(fetch.type())));
+      channel.rings.push_back(RingOp::create(builder, fetch.load.getLoc(), fetch.type().staged(stages)));
     auto warps = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps).getInt();
     auto cluster = kernel->hasAttr(TileGPUDialect::kSharesTiles) // whose CTAs fetch different parts
                        ? IntegerAttr()
                        : kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kCluster);
     channel.queue = QueueOp::create(builder, loc, QueueType::get(builder.getContext(), stages), channel.stageBytes(),
                                     warps / kWarpgroup, cluster ? cluster.getInt() : 1);
-  }
-
-  SmemType ringType(SmemType slot) const {
-    SmallVector<int64_t> shape{stages}, order;
-    llvm::append_range(shape, slot.getShape());
-    for (int64_t dim : slot.getLayout().getOrder())
-      order.push_back(dim + 1);
-    order.push_back(0);
-    return SmemType::get(slot.getContext(), shape, slot.getElementType(),
-                         SharedAttr::get(slot.getContext(), order, slot.getLayout().getSwizzle()));
   }
 
   void produce(Channel &channel, const IRMapping &mapping) {
