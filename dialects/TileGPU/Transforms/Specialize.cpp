@@ -238,15 +238,16 @@ constexpr int64_t kMostStartingAccumulators = 144;
 /// Where results are computed on before they are stored, fewer.
 constexpr int64_t kMostBesideArithmetic = 96;
 
-/// True when more than a conversion happens to tiles outside of loops.
-bool computesOnResults(Operation *consumer) {
-  int64_t ops = 0;
-  consumer->walk([&](Operation *op) {
-    if (op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1 &&
-        isa<RankedTensorType>(op->getResult(0).getType()) && !isa<arith::TruncFOp, arith::ExtFOp>(op))
-      ++ops;
-  });
-  return ops > 0;
+/// True when tiles are computed on, beside products and conversions of their elements.
+bool computesOnTiles(tile::KernelOp kernel) {
+  return kernel
+      .walk([](Operation *op) {
+        const bool computes = op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1 &&
+                              isa<RankedTensorType>(op->getResult(0).getType()) &&
+                              !isa<arith::TruncFOp, arith::ExtFOp>(op);
+        return computes ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 /// Elements of all accumulators of a kernel.
@@ -485,7 +486,7 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
                    turns ? walk.loop : scf::ForOp())
         .run();
     const int64_t warps = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps).getInt();
-    const int64_t most = computesOnResults(kernel) ? kMostBesideArithmetic : kMostStartingAccumulators;
+    const int64_t most = computesOnTiles(kernel) ? kMostBesideArithmetic : kMostStartingAccumulators;
     if (accumulatorElements(kernel) > most * warps * kLanes)
       kernel->setAttr(TileGPUDialect::kMovesRegisters, Builder(&getContext()).getUnitAttr());
   }
