@@ -63,7 +63,8 @@ public:
 
   Value acquire(int64_t bytes) {
     Value stage = read(producer.stage);
-    waitAtBarrier(builder, loc, free(stage), read(producer.parity));
+    Value barrier = free(stage), parity = read(producer.parity);
+    waitAtBarrier(builder, loc, barrier, parity);
     inlineAsm(builder, loc, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,~{memory}",
               {filled(stage), constantI32(builder, loc, bytes)}, {}, /*sideEffects=*/true);
     advance(producer, stage);
@@ -72,18 +73,19 @@ public:
 
   Value wait() {
     Value stage = read(consumer.stage);
-    waitAtBarrier(builder, loc, filled(stage), read(consumer.parity));
+    Value barrier = filled(stage), parity = read(consumer.parity);
+    waitAtBarrier(builder, loc, barrier, parity);
     advance(consumer, stage);
     return stage;
   }
 
   /// One thread speaks for its warpgroup. Predicated, so that products in flight stay in one basic block.
   void releaseIf(Value condition, int64_t cluster) {
-    Value stage = read(release.stage);
+    Value stage = read(release.stage), barrier = free(stage);
     if (cluster == 1)
-      arriveAtBarrier(builder, loc, free(stage), andAlso(builder, loc, speaksForWarpgroup(builder, loc), condition));
+      arriveAtBarrier(builder, loc, barrier, andAlso(builder, loc, speaksForWarpgroup(builder, loc), condition));
     else
-      arriveInCluster(free(stage), condition, cluster);
+      arriveInCluster(barrier, condition, cluster);
     Value next = after(stage).first;
     write(release.stage, condition ? Value(arith::SelectOp::create(builder, loc, condition, next, stage)) : next);
   }
