@@ -9,6 +9,7 @@
 #include "dialects/Tile/IR/TileDialect.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -47,6 +48,33 @@ json::Object toJSON(Diagnostic &diagnostic) {
       {"severity", severity}, {"message", diagnostic.str()}, {"locations", toJSON(diagnostic.getLocation())}};
 }
 
+/// Collects what passes decided.
+class DecisionCollector : public remark::detail::MLIRRemarkStreamerBase {
+public:
+  explicit DecisionCollector(json::Array &decisions) : decisions(decisions) {}
+
+  void streamOptimizationRemark(const remark::detail::Remark &remark) final {
+    json::Object facts;
+    for (const remark::detail::Remark::Arg &arg : remark.getArgs())
+      facts[arg.key] = arg.val;
+    decisions.push_back(json::Object{{"subject", remark.getRemarkName()},
+                                     {"missed", remark.getRemarkType() == llvm::remarks::Type::Missed},
+                                     {"facts", std::move(facts)},
+                                     {"locations", toJSON(remark.getLocation())}});
+  }
+
+private:
+  json::Array &decisions;
+};
+
+void collectDecisions(MLIRContext &context, json::Array &decisions) {
+  const std::string category = "tilec";
+  const remark::RemarkCategories categories{category, category, category, category, category};
+  // It fails only for a context that has an engine.
+  (void)remark::enableOptimizationRemarks(context, std::make_unique<DecisionCollector>(decisions),
+                                          std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
+}
+
 //===----------------------------------------------------------------------===//
 // One compilation
 //===----------------------------------------------------------------------===//
@@ -68,6 +96,8 @@ public:
         diagnostics.push_back(toJSON(note));
       return success();
     });
+    if (this->options.getBoolean("explain").value_or(false))
+      collectDecisions(*context, decisions);
   }
 
   /// The whole way down. On failure, `diagnostics` says why.
@@ -119,6 +149,7 @@ public:
                         {"plan", std::move(plan)},
                         {"phases", std::move(phases)},
                         {"diagnostics", std::move(diagnostics)},
+                        {"decisions", std::move(decisions)},
                         {"timings_ms", std::move(timings)}};
   }
 
@@ -157,6 +188,7 @@ private:
 
   StringRef bytecode;
   json::Object options;
+  json::Array decisions; // outlives the context, whose remarks go there
   std::unique_ptr<MLIRContext> context;
   std::string phase = "parse";
   std::string ptx;

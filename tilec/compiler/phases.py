@@ -20,6 +20,7 @@ from tilec.compiler import containment, dump
 from tilec.compiler.assemble import assemble
 from tilec.compiler.assembler_log import Resources
 from tilec.compiler.build import compiler_build
+from tilec.compiler.decisions import Decision, decisions_of
 from tilec.compiler.machine_code import features_of_cubin, features_of_ptx
 from tilec.compiler.target import Target
 from tilec.compiler.texts import Texts
@@ -41,6 +42,7 @@ class CompileOptions:
         num_stages: the author's hint, or None.
         plan: the decisions of a tile plan as JSON text; None leaves them to the passes.
         phases: names of ``PHASES`` whose text is wanted.
+        explain: whether to keep what the passes decided, and why.
         fault: ``"abort"``, ``"segv"`` or ``"hang"`` fails on purpose inside a pass: for the tests
             of containment.
     """
@@ -49,6 +51,7 @@ class CompileOptions:
     num_stages: int | None = None
     plan: str | None = None
     phases: tuple[str, ...] = ()
+    explain: bool = False
     fault: str | None = None
 
     def to_json(self, target: Target) -> dict[str, Any]:
@@ -59,6 +62,8 @@ class CompileOptions:
             "num_warps": self.num_warps,
             "num_stages": self.num_stages,
         }
+        if self.explain:
+            options["explain"] = True
         if self.plan:
             options["plan"] = json.loads(self.plan)
         return {**options, "fault": self.fault} if self.fault else options
@@ -77,6 +82,7 @@ class Compiled:
         assembler: name and version.
         assembler_log: its words.
         resources: what the kernel uses; None when only the driver will know.
+        decisions: what the passes decided, and why, if that was asked for.
     """
 
     ptx: str
@@ -87,6 +93,7 @@ class Compiled:
     assembler: str = ""
     assembler_log: str = ""
     resources: Resources | None = None
+    decisions: list[Decision] = field(default_factory=list[Decision])
 
     @property
     def asm(self) -> Texts:
@@ -147,6 +154,7 @@ def compile_module(
         assembler=assembled.assembler,
         assembler_log=assembled.log,
         resources=assembled.resources,
+        decisions=decisions_of((each, _frames(each)) for each in lowered.get("decisions", ())),
     )
     if dump_dir is not None:
         _dump(dump_dir, bytecode, target, options, compiled)

@@ -27,10 +27,12 @@ class CompileJob:
     Attributes:
         request: the kernel and its specialization.
         phases: phases whose text ``build`` keeps.
+        explain: whether ``build`` keeps what the compiler decided.
     """
 
     request: Request
     phases: tuple[str, ...] = ()
+    explain: bool = False
 
     def trace(self) -> Traced:
         """Trace the kernel.
@@ -81,5 +83,9 @@ class CompileJob:
 
         asked = self.request.options
         return CompileOptions(
-            asked.num_warps, asked.num_stages, plan=self.request.plan, phases=self.phases
+            asked.num_warps,
+            asked.num_stages,
+            plan=self.request.plan,
+            phases=self.phases,
+            explain=self.explain,
         )

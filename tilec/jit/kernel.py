@@ -149,6 +149,9 @@ class Kernel(_runtime.Launcher):
     ) -> Compiled:
         """Compile for arguments, without a launch, a cache or a GPU.
 
+        The result's ``asm`` has the text of each phase, its ``decisions`` say what became of each
+        product, load and store, and why.
+
         Args:
             *args: as in a launch; ``ArraySpec`` goes wherever an array goes.
             target: an architecture such as ``"sm_90a"``; by default that of the GPU that holds
@@ -175,6 +178,7 @@ class Kernel(_runtime.Launcher):
         job = CompileJob(
             self.request(*args, target=target, **kwargs),
             PHASES if phases is None else tuple(phases),
+            explain=True,
         )
         compiled = job.build(job.trace())
         self.check_contract(job.request, compiled.metadata())

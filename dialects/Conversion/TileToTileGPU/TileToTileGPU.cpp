@@ -8,6 +8,7 @@
 
 #include "dialects/Conversion/TileToTileGPU/Debugging.h"
 #include "dialects/Conversion/TileToTileGPU/NumWarps.h"
+#include "dialects/TileGPU/IR/Decisions.h"
 #include "dialects/TileGPU/IR/GlobalAccess.h"
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
 #include "dialects/TileGPU/IR/TilePlan.h"
@@ -17,6 +18,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -99,16 +101,75 @@ StringRef tensorCoreFeature(tile::MmaOp op) {
   return lhs.isInteger(8) && acc.isInteger(32) ? "mma_i8" : "";
 }
 
+/// Types as authors know them.
+std::string elementText(Type type, bool isTf32) {
+  if (isTf32)
+    return "tf32";
+  if (isa<Float8E4M3FNType>(type))
+    return "e4m3";
+  if (isa<Float8E5M2Type>(type))
+    return "e5m2";
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+std::string elementsText(tile::MmaOp op) {
+  const bool isTf32 = op.getAllowTf32();
+  return elementText(op.getLhs().getType().getElementType(), isTf32) + " x " +
+         elementText(op.getRhs().getType().getElementType(), isTf32) + " into " +
+         elementText(cast<RankedTensorType>(op.getType()).getElementType(), false);
+}
+
+/// M, N and K of a product.
+std::array<int64_t, 3> extentsOf(tile::MmaOp op) {
+  RankedTensorType lhs = op.getLhs().getType();
+  return {lhs.getDimSize(0), op.getRhs().getType().getDimSize(1), lhs.getDimSize(1)};
+}
+
+std::string timesText(ArrayRef<int64_t> extents) {
+  return llvm::join(llvm::map_range(extents, [](int64_t extent) { return std::to_string(extent); }), " x ");
+}
+
+/// Why instructions of `unit`, which have `rows` rows, eight columns and 32 bytes of K, do not divide a product.
+std::optional<Obstacle> whyNotDivided(tile::MmaOp op, StringRef unit, int64_t rows) {
+  constexpr int64_t kColumns = 8, kStepBits = 256;
+  const std::array<int64_t, 3> found = extentsOf(op),
+                               steps{rows, kColumns, kStepBits / op.getLhs().getType().getElementTypeBitWidth()};
+  std::array<int64_t, 3> nearest;
+  for (auto [extent, step, near] : llvm::zip_equal(found, steps, nearest))
+    near = std::max<int64_t>((extent + step / 2) / step, 1) * step;
+  if (nearest == found)
+    return std::nullopt;
+  return Obstacle{llvm::formatv("{0} multiplies M x N x K in multiples of {1}, found {2}", unit, timesText(steps),
+                                timesText(found)),
+                  llvm::formatv("the nearest that {0} multiplies is {1}", unit, timesText(nearest))};
+}
+
+/// Why tensor cores do not multiply, warp by warp.
+std::optional<Obstacle> whyNotMmaSync(tile::MmaOp op, TargetAttr target) {
+  constexpr std::pair<StringLiteral, StringLiteral> kTypes[] = {{"mma_f16", "f16"},
+                                                                {"mma_bf16", "bf16"},
+                                                                {"mma_tf32", "tf32"},
+                                                                {"mma_i8", "i8 into i32"},
+                                                                {"fp8_mma", "e4m3 and e5m2 into f32"}};
+  constexpr int64_t kRows = 16;
+  StringRef feature = tensorCoreFeature(op);
+  if (!feature.empty() && target.has(feature))
+    return whyNotDivided(op, "mma.sync", kRows);
+  SmallVector<StringRef> has;
+  for (const auto &[name, types] : kTypes)
+    if (target.has(name))
+      has.push_back(types);
+  Type lhs = op.getLhs().getType().getElementType();
+  return Obstacle{llvm::formatv("the tensor cores of {0} do not multiply {1}, they multiply {2}", target.getName(),
+                                elementsText(op), has.empty() ? "nothing" : llvm::join(has, ", ")),
+                  lhs.isF32() || lhs.isF64() ? "the nearest dtype is tf32: x.to(tl.tfloat32) on both operands" : ""};
+}
+
 /// The unit for this product: tensor cores where they take the types and the shape divides into fragments.
 MmaKind chooseKind(tile::MmaOp op, TargetAttr target) {
-  StringRef feature = tensorCoreFeature(op);
-  if (feature.empty() || !target.has(feature))
-    return MmaKind::fma;
-  constexpr int64_t kM = 16, kN = 8, kStepBits = 256; // m16n8 with 32 bytes of K
-  RankedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
-  bool divides = lhs.getDimSize(0) % kM == 0 && rhs.getDimSize(1) % kN == 0 &&
-                 lhs.getDimSize(1) * lhs.getElementTypeBitWidth() % kStepBits == 0;
-  return divides ? MmaKind::mma_sync : MmaKind::fma;
+  return whyNotMmaSync(op, target) ? MmaKind::fma : MmaKind::mma_sync;
 }
 
 /// True when `value` is computed from the result of a product: its fragments are in registers already.
@@ -165,39 +226,65 @@ SmemType smemType(RankedTensorType tile, int64_t inner) {
                        SharedAttr::get(tile.getContext(), order, swizzle));
 }
 
+/// Elements of a row of whole 32 bytes that is nearest to those of `tile` along `inner`.
+int64_t rowOf32Bytes(RankedTensorType tile, int64_t inner) {
+  const int64_t step = 32 * 8 / tile.getElementTypeBitWidth();
+  return std::max<int64_t>((tile.getDimSize(inner) + step / 2) / step, 1) * step;
+}
+
 /// Contiguous as in global memory, where the tensor cores can transpose: 16-bit elements. Others need K contiguous.
 int64_t innerDim(Value tile, int64_t kDim, MmaKind kind) {
   bool transposes = cast<RankedTensorType>(tile.getType()).getElementTypeBitWidth() == 16;
   return kind == MmaKind::fma || transposes ? contiguousDim(tile) : kDim;
 }
 
-/// True when an asynchronous product can read the operand where it arrives: the copy engine fetches it, or it is
-/// computed anyway. A load by threads is better off with copies ahead and mma.sync.
-bool isReadAsynchronously(Value operand, int64_t kDim) {
+/// Why an asynchronous product cannot read the operand where it arrives; nothing if the copy engine fetches it, or if
+/// it is computed anyway. A load by threads is better off with copies ahead and mma.sync.
+std::optional<Obstacle> whyNotReadAsynchronously(StringRef side, Value operand, int64_t kDim) {
   auto tile = cast<RankedTensorType>(operand.getType());
-  SmemType shared = smemType(tile, innerDim(operand, kDim, MmaKind::wgmma));
-  if (shared.getLayout().getSwizzle() == 0 ||
-      tile.getNumElements() / tile.getDimSize(shared.getLayout().getOrder().front()) % kSwizzleRows != 0)
-    return false;
+  const int64_t inner = innerDim(operand, kDim, MmaKind::wgmma);
+  SmemType shared = smemType(tile, inner);
+  if (shared.getLayout().getSwizzle() == 0)
+    return Obstacle{llvm::formatv("the rows of its {0} operand are no multiple of 32 bytes", side),
+                    llvm::formatv("the nearest is a tile of {0} elements a row", rowOf32Bytes(tile, inner))};
+  if (tile.getNumElements() / tile.getDimSize(inner) % kSwizzleRows != 0)
+    return Obstacle{llvm::formatv("its {0} operand has no multiple of eight rows", side), ""};
   tile::LoadOp load = loadBehind(operand);
-  return !load || std::holds_alternative<TmaAccess>(TmaAccess::of(load, shared));
+  if (!load)
+    return std::nullopt;
+  std::variant<TmaAccess, std::string> access = TmaAccess::of(load, shared);
+  auto *reason = std::get_if<std::string>(&access);
+  if (!reason)
+    return std::nullopt;
+  if (inner != contiguousDim(operand))
+    return Obstacle{llvm::formatv("8- and 32-bit operands have to lie along K, its {0} one does not", side),
+                    "store it transposed and load its .T"};
+  return Obstacle{
+      llvm::formatv("threads load its {0} operand, and copies ahead serve mma.sync better: {1}", side, *reason), ""};
 }
 
-/// True when warpgroups can multiply asynchronously: tiles of 64 rows each, both operands at hand.
-bool fitsWgmma(tile::MmaOp op, TargetAttr target) {
-  constexpr int64_t kM = 64;
-  const bool accumulatesWide = cast<RankedTensorType>(op.getType()).getElementTypeBitWidth() == 32;
-  return target.has("wgmma") && accumulatesWide && chooseKind(op, target) == MmaKind::mma_sync &&
-         op.getLhs().getType().getDimSize(0) % kM == 0 &&
-         (comesFromProduct(op.getLhs()) || isReadAsynchronously(op.getLhs(), /*kDim=*/1)) &&
-         isReadAsynchronously(op.getRhs(), /*kDim=*/0);
+/// Why warpgroups cannot multiply asynchronously: they take tiles of 64 rows each, both operands at hand.
+std::optional<Obstacle> whyNotWgmma(tile::MmaOp op, TargetAttr target) {
+  constexpr int64_t kRows = 64;
+  if (!target.has("wgmma"))
+    return Obstacle{llvm::formatv("{0} has no wgmma", target.getName()), ""};
+  if (auto why = whyNotMmaSync(op, target))
+    return why;
+  if (cast<RankedTensorType>(op.getType()).getElementTypeBitWidth() != 32)
+    return Obstacle{"accumulators of wgmma have to be 32 bits wide", "accumulate in tl.float32"};
+  if (auto why = whyNotDivided(op, "wgmma", kRows))
+    return why;
+  if (!comesFromProduct(op.getLhs()))
+    if (auto why = whyNotReadAsynchronously("left", op.getLhs(), /*kDim=*/1))
+      return why;
+  return whyNotReadAsynchronously("right", op.getRhs(), /*kDim=*/0);
 }
 
 /// The warps that multiply if all products of the kernel fit wgmma: one or two warpgroups, each with 64 rows or a
 /// multiple of every accumulator. 0 if one does not fit.
 int64_t warpsForAsyncProducts(ArrayRef<tile::MmaOp> products, TargetAttr target, int64_t requested) {
   constexpr int64_t kWarpgroup = 4, kRowsOfWarp = 16;
-  if (products.empty() || !llvm::all_of(products, [&](tile::MmaOp op) { return fitsWgmma(op, target); }))
+  if (products.empty() || !llvm::all_of(products, [&](tile::MmaOp op) { return !whyNotWgmma(op, target); }))
     return 0;
   auto divides = [&](int64_t warps) {
     return llvm::all_of(
@@ -205,6 +292,26 @@ int64_t warpsForAsyncProducts(ArrayRef<tile::MmaOp> products, TargetAttr target,
   };
   const int64_t warps = requested ? requested : divides(2 * kWarpgroup) ? 2 * kWarpgroup : kWarpgroup;
   return (warps == kWarpgroup || warps == 2 * kWarpgroup) && divides(warps) ? warps : 0;
+}
+
+/// Tells which unit multiplies, and what stood in the way of a better one.
+void explainProducts(ArrayRef<tile::MmaOp> products, TargetAttr target, int64_t asyncWarps, int64_t requested) {
+  for (tile::MmaOp op : products) {
+    const std::pair<StringRef, std::string> facts[] = {{"shape", timesText(extentsOf(op))},
+                                                       {"elements", elementsText(op)}};
+    if (asyncWarps != 0) {
+      tellPassed(op, "product", "wgmma", facts);
+      continue;
+    }
+    const bool isFma = chooseKind(op, target) == MmaKind::fma;
+    std::optional<Obstacle> why = isFma ? whyNotMmaSync(op, target) : whyNotWgmma(op, target);
+    if (!why && llvm::any_of(products, [&](tile::MmaOp other) { return whyNotWgmma(other, target).has_value(); }))
+      why = Obstacle{"another product of the kernel does not fit wgmma", ""};
+    if (!why)
+      why = Obstacle{llvm::formatv("{0} warps do not share it by warpgroups of 64 rows", requested),
+                     "num_warps=4, or 8 where every product has a multiple of 128 rows"};
+    tellMissed(op, "product", isFma ? "FMA" : "mma.sync", *why, facts);
+  }
 }
 
 class ProductRewriter {
@@ -300,8 +407,18 @@ struct TileToTileGPU : PassWrapper<TileToTileGPU, OperationPass<ModuleOp>> {
     if (failed(warps))
       return failure();
     kernel->setAttr(TileGPUDialect::kNumWarps, Builder(&getContext()).getI64IntegerAttr(*warps));
-    if (int64_t ctas = chooseResidentCtas(kernel, *warps, attribute.limit("registers_per_sm")); ctas > 1)
+    if (int64_t ctas = chooseResidentCtas(kernel, *warps, attribute.limit("registers_per_sm")); ctas > 1) {
+      tellChoice(kernel, "resident CTAs", llvm::formatv("{0} a multiprocessor", ctas).str(),
+                 "as its tiles fit registers");
       kernel->setAttr(TileGPUDialect::kResidentCtas, Builder(&getContext()).getI64IntegerAttr(ctas));
+    }
+    if (isAskedAbout(kernel)) {
+      tellChoice(kernel, "warps", llvm::formatv("{0} a program", *warps).str(),
+                 requested == *warps ? "num_warps"
+                 : asyncWarps        ? "wgmma takes whole warpgroups"
+                                     : "from the size of its largest tile");
+      explainProducts(products, attribute, asyncWarps, requested);
+    }
     ProductRewriter rewriter(kernel, attribute, asyncWarps != 0);
     for (tile::MmaOp op : products)
       rewriter.rewrite(op);

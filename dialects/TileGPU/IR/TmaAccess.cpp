@@ -195,9 +195,9 @@ std::variant<TmaAccess, std::string> TmaAccess::of(tile::LoadOp load, SmemType d
   }
   if (isInsideWhile(load))
     return "it is inside a while loop";
-  SmallVector<Value> needed = controlOf(load);
-  llvm::append_range(needed, load.getIndices());
-  if (!isIndependentOfTiles(needed))
+  if (!isIndependentOfTiles(controlOf(load)))
+    return "the elements of a tile decide how often it is loaded";
+  if (!isIndependentOfTiles(load.getIndices()))
     return "its place depends on the elements of a tile";
   return access;
 }

@@ -5,12 +5,14 @@
 // turn, so it is done only where memory is short.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/TileGPU/IR/Decisions.h"
 #include "dialects/TileGPU/IR/Scratch.h"
 #include "dialects/TileGPU/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tilec;
@@ -77,6 +79,8 @@ public:
     for (const Buffer &buffer : buffers)
       buffer.op->setAttr(TileGPUDialect::kSharedOffset, builder.getI64IntegerAttr(buffer.offset));
     kernel->setAttr(TileGPUDialect::kSharedBytes, builder.getI64IntegerAttr(total));
+    if (isAskedAbout(kernel))
+      explain(total, limit);
     return checkLimit(total, limit);
   }
 
@@ -86,6 +90,7 @@ private:
     SmallVector<QueueOp> queues(kernel.getBody().getOps<QueueOp>());
     if (queues.empty() || llvm::any_of(queues, [](QueueOp queue) { return queue.getType().getStages() == 1; }))
       return false;
+    wasShortened = true;
     for (QueueOp queue : queues) {
       const int64_t stages = queue.getType().getStages() - 1;
       queue.getResult().setType(QueueType::get(kernel.getContext(), stages));
@@ -103,6 +108,15 @@ private:
     SmallVector<int64_t> shape(type.getShape());
     shape.front() = stages;
     ring.setType(SmemType::get(type.getContext(), shape, type.getElementType(), type.getLayout()));
+  }
+
+  void explain(int64_t total, int64_t limit) {
+    for (QueueOp queue : kernel.getBody().getOps<QueueOp>()) {
+      const int64_t stages = queue.getType().getStages();
+      tellChoice(kernel, "stages", llvm::formatv("{0} of {1} bytes", stages, queue.getBytes()).str(),
+                 wasShortened ? "shared memory has no room for more" : "");
+    }
+    tellChoice(kernel, "shared memory", llvm::formatv("{0} of {1} bytes", total, limit).str());
   }
 
   int64_t kernelAttr(StringRef name, int64_t absent) {
@@ -211,6 +225,7 @@ private:
   tile::KernelOp kernel;
   OpOrder order;
   SmallVector<Buffer> buffers;
+  bool wasShortened = false;
 };
 
 struct AllocateShared : PassWrapper<AllocateShared, OperationPass<tile::KernelOp>> {

@@ -5,6 +5,7 @@
 // the array while the program goes on with its next tile.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/TileGPU/IR/Decisions.h"
 #include "dialects/TileGPU/IR/Layout.h"
 #include "dialects/TileGPU/IR/TmaAccess.h"
 #include "dialects/TileGPU/Transforms/Passes.h"
@@ -17,14 +18,20 @@ using namespace tilec;
 using namespace tilec::tilegpu;
 
 namespace {
+SmallVector<std::pair<StringRef, std::string>> factsOf(tile::StoreOp store) {
+  if (!isAskedAbout(store))
+    return {};
+  return {{"array", arrayName(store.getDest())}, {"shape", shapeText(store.getValue().getType().getShape())}};
+}
+
 class StoreRewriter {
 public:
   explicit StoreRewriter(tile::KernelOp kernel)
       : kernel(kernel), numWarps(kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps).getInt()),
         builder(kernel.getContext()) {}
 
-  /// True when the copy engine stores what `store` did, which is gone.
-  bool rewrite(tile::StoreOp store) {
+  /// Makes the copy engine store what `store` does, which is gone then; or says why not.
+  std::optional<std::string> rewrite(tile::StoreOp store) {
     Value value = store.getValue();
     SmallVector<Operation *> steps; // between the product and its store: other layouts, and dimensions of extent 1
     while (Operation *step = value.getDefiningOp()) {
@@ -38,18 +45,19 @@ public:
     if (store.getIndices().empty() || type.getRank() != 2 || numWarps % kWarpgroup != 0 ||
         type.getDimSize(0) % (kRowsOfWarp * numWarps) != 0 || type.getDimSize(1) % 8 != 0 ||
         Layout::of(type) != Layout::wgmmaAcc(type.getShape(), numWarps))
-      return false;
+      return "its tile does not lie as the result of wgmma does";
     ArrayRef<int64_t> shape = store.getValue().getType().getShape();
     std::variant<TmaAccess, std::string> found = TmaAccess::ofStore(store.getDest(), shape, type);
-    auto *access = std::get_if<TmaAccess>(&found);
-    if (!access)
-      return false;
+    if (auto *reason = std::get_if<std::string>(&found))
+      return *reason;
+    auto *access = &std::get<TmaAccess>(found);
     Location loc = store.getLoc();
     builder.setInsertionPointToStart(&kernel.getBody().front());
     auto view = dyn_cast<tile::ViewType>(access->root.getType());
     if (!view)
       view = cast<tile::PartitionType>(access->root.getType()).getView();
     const int64_t swizzle = llvm::Log2_64(access->box.front() * view.getElementBytes() / 16);
+    tellPassed(store, "store", "TMA", factsOf(store));
     Value map = TensorMapOp::create(builder, loc, TensorMapType::get(builder.getContext()), access->root, access->order,
                                     access->box, swizzle);
     builder.setInsertionPoint(store);
@@ -63,7 +71,7 @@ public:
     for (Operation *step : steps)
       if (step->use_empty())
         step->erase();
-    return true;
+    return std::nullopt;
   }
 
 private:
@@ -81,22 +89,34 @@ struct BulkStores : PassWrapper<BulkStores, OperationPass<tile::KernelOp>> {
   }
 
   void runOnOperation() final {
-    TargetAttr target = TargetAttr::of(getOperation());
-    if (!target || !target.has("tma"))
-      return;
-    SmallVector<RolesOp> divided(getOperation().getBody().getOps<RolesOp>());
-    for (RolesOp roles : divided) {
-      StoreRewriter rewriter(getOperation());
+    tile::KernelOp kernel = getOperation();
+    TargetAttr target = TargetAttr::of(kernel);
+    const bool hasTma = target && target.has("tma");
+    for (RolesOp roles : hasTma ? llvm::to_vector(kernel.getBody().getOps<RolesOp>()) : SmallVector<RolesOp>()) {
+      StoreRewriter rewriter(kernel);
       SmallVector<tile::StoreOp> stores;
       roles.getConsumer().walk([&](tile::StoreOp store) { stores.push_back(store); });
       bool any = false;
-      for (tile::StoreOp store : stores)
-        any |= rewriter.rewrite(store);
+      for (tile::StoreOp store : stores) {
+        std::optional<std::string> why = rewriter.rewrite(store);
+        if (why)
+          tellMissed(store, "store", "by threads", {*why, ""}, factsOf(store));
+        any |= !why;
+      }
       if (!any)
         continue;
       auto end = OpBuilder::atBlockEnd(&roles.getConsumer().front());
       TmaStoreWaitOp::create(end, roles.getLoc());
     }
+    if (!isAskedAbout(kernel))
+      return;
+    kernel.walk([&](tile::StoreOp store) {
+      if (!store->getParentOfType<RolesOp>())
+        tellMissed(
+            store, "store", "by threads",
+            {hasTma ? "TMA stores results of wgmma, in kernels whose warps have roles" : "the target has no TMA", ""},
+            factsOf(store));
+    });
   }
 };
 } // namespace

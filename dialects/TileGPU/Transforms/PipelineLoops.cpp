@@ -12,6 +12,7 @@
 // nothing, and nobody reads them.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/TileGPU/IR/Decisions.h"
 #include "dialects/TileGPU/IR/GlobalAccess.h"
 #include "dialects/TileGPU/Transforms/Passes.h"
 
@@ -233,8 +234,12 @@ struct PipelineLoops : PassWrapper<PipelineLoops, OperationPass<tile::KernelOp>>
     for (scf::ForOp loop : loops) {
       SmallVector<Stream> streams = findStreams(loop, numWarps.getInt());
       if (int64_t stages = streams.empty() ? 0 : chooseStages(streams, target.limit(kSharedLimit));
-          stages >= kMinStages)
+          stages >= kMinStages) {
+        for (Stream &stream : streams)
+          tellPassed(stream.load, "load", "cp.async",
+                     {{"array", arrayName(stream.load.getView())}, {"stages", std::to_string(stages)}});
         LoopPipeline(loop, std::move(streams), stages, numWarps.getInt()).run();
+      }
     }
   }
 

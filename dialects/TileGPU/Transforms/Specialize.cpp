@@ -7,9 +7,11 @@
 // the end of a loop and into the next tile of the output.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/TileGPU/IR/Decisions.h"
 #include "dialects/TileGPU/IR/Layout.h"
 #include "dialects/TileGPU/IR/TilePlan.h"
 #include "dialects/TileGPU/IR/TmaAccess.h"
+#include "dialects/TileGPU/Transforms/Fetches.h"
 #include "dialects/TileGPU/Transforms/Passes.h"
 #include "dialects/TileGPU/Transforms/WalkTiles.h"
 
@@ -19,7 +21,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tilec;
@@ -33,80 +35,6 @@ constexpr int64_t kWarpgroup = 4;
 constexpr int64_t kPanelRows = 16, kPanelRowsInTurns = 8;
 /// Programs that take turns: while one multiplies, the other stores.
 constexpr int64_t kPrograms = 2;
-
-/// A tile that the producer fetches for products.
-struct Fetch {
-  tile::LoadOp load;
-  LocalAllocOp alloc;
-  TmaAccess access;
-  bool isShared = false; ///< every CTA of the cluster reads the same tile
-  Eviction eviction = Eviction::normal;
-
-  SmemType type() { return alloc.getType(); }
-};
-
-/// Tiles that arrive together.
-struct Channel {
-  SmallVector<Fetch, 0> fetches;
-  SmallVector<Value> rings;
-  Value queue;
-
-  int64_t stageBytes() {
-    int64_t bytes = 0;
-    for (Fetch &fetch : fetches)
-      bytes += fetch.type().getBytes();
-    return bytes;
-  }
-};
-
-//===----------------------------------------------------------------------===//
-// What is fetched
-//===----------------------------------------------------------------------===//
-
-/// True when asynchronous products are all that reads the tile, and one of them does every time: a product holds the
-/// warps of a warpgroup together until all of them have seen the stage that one of them will free.
-bool feedsAsyncProducts(LocalAllocOp alloc) {
-  auto isAsync = [](Operation *user) {
-    auto product = dyn_cast<MmaOp>(user);
-    return product && product.isWgmma();
-  };
-  return llvm::all_of(alloc->getUsers(), isAsync) &&
-         llvm::any_of(alloc->getUsers(), [&](Operation *user) { return user->getBlock() == alloc->getBlock(); });
-}
-
-SmallVector<Fetch, 0> findFetches(tile::KernelOp kernel) {
-  SmallVector<Fetch, 0> fetches;
-  kernel.walk([&](LocalAllocOp alloc) {
-    tile::LoadOp load = loadBehind(alloc.getSource());
-    if (!load || load->getBlock() != alloc->getBlock() || !feedsAsyncProducts(alloc))
-      return;
-    std::variant<TmaAccess, std::string> access = TmaAccess::of(load, alloc.getType());
-    if (auto *found = std::get_if<TmaAccess>(&access))
-      fetches.push_back({load, alloc, std::move(*found)});
-  });
-  return fetches;
-}
-
-/// Tiles of one block that a product reads together travel together.
-SmallVector<Channel, 0> joinFetches(ArrayRef<Fetch> fetches) {
-  llvm::EquivalenceClasses<Operation *> together;
-  for (Fetch fetch : fetches) {
-    together.insert(fetch.alloc);
-    for (Operation *user : fetch.alloc->getUsers())
-      for (Value operand : user->getOperands())
-        if (auto other = operand.getDefiningOp<LocalAllocOp>(); other && other->getBlock() == fetch.alloc->getBlock())
-          together.unionSets(fetch.alloc, other);
-  }
-  SmallVector<Channel, 0> channels;
-  DenseMap<Operation *, size_t> numbers;
-  for (const Fetch &fetch : fetches) {
-    auto [it, isNew] = numbers.try_emplace(together.getLeaderValue(LocalAllocOp(fetch.alloc)), channels.size());
-    if (isNew)
-      channels.emplace_back();
-    channels[it->second].fetches.push_back(fetch);
-  }
-  return channels;
-}
 
 //===----------------------------------------------------------------------===//
 // The producer
@@ -460,14 +388,16 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
   void runOnOperation() final {
     tile::KernelOp kernel = getOperation();
     TargetAttr target = TargetAttr::of(kernel);
+    if (isAskedAbout(kernel))
+      explainLoads(kernel, target);
     if (!target || !target.has("tma") || findFetches(kernel).empty())
-      return;
+      return tellChoice(kernel, "roles", "none: all warps load and compute",
+                        "no product reads a tile that TMA fetches");
     const TilePlan plan = TilePlan::of(kernel);
     const bool turnsAreWanted = plan.schedule ? *plan.schedule == Schedule::pingpong : fitsOneWarpgroup(kernel);
     Walk walk; // a tile that CTAs share is the only one of their program
     if (!kernel->hasAttr(TileGPUDialect::kSharesTiles))
-      walk = walkTiles(kernel, chooseCluster(plan, target),
-                       plan.panelRows.value_or(turnsAreWanted ? kPanelRowsInTurns : kPanelRows));
+      walk = walkTiles(kernel, chooseCluster(plan, target), panelRows(plan, turnsAreWanted));
     SmallVector<Channel, 0> channels = joinFetches(findFetches(kernel));
     for (Channel &channel : channels)
       for (Fetch &fetch : channel.fetches) {
@@ -482,6 +412,10 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
                        });
     if (turns)
       kernel->setAttr(TileGPUDialect::kNumWarps, Builder(&getContext()).getI64IntegerAttr(kWarpgroup));
+    if (isAskedAbout(kernel)) {
+      explainFetches(channels);
+      explainRoles(plan, walk, turns, turnsAreWanted);
+    }
     Specialization(kernel, std::move(channels), numStages > 0 ? numStages.getValue() : kMaxStages,
                    turns ? walk.loop : scf::ForOp())
         .run();
@@ -493,11 +427,47 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
 
   /// CTAs along the rows of tiles that share what they fetch; 1: none do.
   int64_t chooseCluster(const TilePlan &plan, TargetAttr target) {
-    SmallVector<Fetch, 0> fetches = findFetches(getOperation());
-    if (!target.has("tma_multicast") || !hasRowsOfTiles(getOperation()) || !rowsFetchAlike(fetches))
-      return 1;
-    const bool wanted = plan.cluster ? *plan.cluster == kCluster : rowsStraddleLines(fetches);
-    return wanted ? kCluster : 1;
+    tile::KernelOp kernel = getOperation();
+    SmallVector<Fetch, 0> fetches = findFetches(kernel);
+    StringRef whyNot = !target.has("tma_multicast") ? "the target has no multicast"
+                       : !hasRowsOfTiles(kernel)    ? "the output has no rows of tiles"
+                       : !rowsFetchAlike(fetches)   ? "the turns of a tile's loop depend on its row"
+                                                    : "";
+    const bool straddle = rowsStraddleLines(fetches);
+    const bool shares = whyNot.empty() && (plan.cluster ? *plan.cluster == kCluster : straddle);
+    tellChoice(kernel, "cluster", shares ? "2 CTAs, at neighbouring rows of tiles, fetch for each other" : "none",
+               !whyNot.empty() ? whyNot
+               : plan.cluster  ? "planned with the tile"
+               : straddle      ? "rows of an array start in the middle of cache lines"
+                               : "rows of the arrays start at cache lines");
+    return shares ? kCluster : 1;
+  }
+
+  void explainRoles(const TilePlan &plan, const Walk &walk, bool turns, bool turnsAreWanted) {
+    tile::KernelOp kernel = getOperation();
+    const int64_t warps = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps).getInt();
+    StringRef planned = plan.schedule ? "planned with the tile" : "";
+    if (turns)
+      tellChoice(kernel, "roles", "ping-pong: a producer, and two programs of 4 warps that take turns at tiles",
+                 planned.empty() ? "one warpgroup can hold the accumulators" : planned);
+    else
+      tellChoice(kernel, "roles",
+                 warps > kWarpgroup ? "cooperative: a producer, and two warpgroups that share a tile"
+                                    : "a producer, and one warpgroup that multiplies",
+                 !walk.loop        ? "CTAs do not walk over tiles"
+                 : turnsAreWanted  ? "no turns: not every tile has as many fetches"
+                 : planned.empty() ? "the accumulators take two warpgroups"
+                                   : planned);
+    if (walk.loop)
+      tellChoice(
+          kernel, "raster",
+          llvm::formatv("persistent: CTAs walk over tiles in panels of {0} rows", panelRows(plan, turnsAreWanted))
+              .str(),
+          plan.panelRows ? "planned with the tile" : "");
+  }
+
+  static int64_t panelRows(const TilePlan &plan, bool turnsAreWanted) {
+    return plan.panelRows.value_or(turnsAreWanted ? kPanelRowsInTurns : kPanelRows);
   }
 
   static Eviction chooseEviction(const TilePlan &plan, const Fetch &fetch) {

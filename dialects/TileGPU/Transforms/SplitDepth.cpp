@@ -6,6 +6,7 @@
 // have, always in the same order, and goes on alone.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/TileGPU/IR/Decisions.h"
 #include "dialects/TileGPU/IR/TilePlan.h"
 #include "dialects/TileGPU/Transforms/Accumulation.h"
 #include "dialects/TileGPU/Transforms/Passes.h"
@@ -104,14 +105,17 @@ struct SplitDepth : PassWrapper<SplitDepth, OperationPass<tile::KernelOp>> {
     tile::KernelOp kernel = getOperation();
     const TilePlan plan = TilePlan::of(kernel);
     TargetAttr target = TargetAttr::of(kernel);
-    if (plan.splitK <= 1 || !target || !target.has("cluster"))
+    if (plan.splitK <= 1)
       return;
-    scf::ForOp loop = findLoop(kernel);
-    if (!loop)
-      return;
-    Value rank = shareTiles(kernel, plan.splitK, plan.panelRows.value_or(kPanelRows));
+    scf::ForOp loop = target && target.has("cluster") ? findLoop(kernel) : scf::ForOp();
+    Value rank = loop ? shareTiles(kernel, plan.splitK, plan.panelRows.value_or(kPanelRows)) : Value();
     if (!rank)
-      return;
+      return tellChoice(kernel, "split", "none",
+                        !target || !target.has("cluster") ? "the target has no clusters"
+                        : loop ? "the kernel has no partition"
+                               : "the kernel is more than one loop that accumulates products from zero");
+    tellChoice(kernel, "split", "the " + std::to_string(plan.splitK) + " CTAs of a cluster share the depth of a tile",
+               "planned with the tile");
     Split(loop, rank, plan.splitK).run();
     Builder builder(&getContext());
     kernel->setAttr(TileGPUDialect::kCluster, builder.getI64IntegerAttr(plan.splitK));

@@ -125,9 +125,68 @@ def test_inspect_plan_shows_what_was_looked_at_for_auto(capsys):
     assert any(line.endswith("no wgmma") for line in table)
 
 
-def test_inspect_plan_of_an_authors_tile_is_the_launch_plan_alone(capsys, place):
+def test_inspect_plan_shows_loads_and_stores_of_an_authors_tile(capsys, place):
     _, out, _ = run(capsys, "inspect", f"{place}::double", "--phase=plan", "--target=sm_80")
-    assert out.splitlines()[1] == "{"
+    lines = out.splitlines()
+    report = lines[1 : lines.index("{")]
+    assert [line.replace(place, "FILE") for line in report] == [
+        "tile (128,) of the author's",
+        "  resident CTAs  32 a multiprocessor (as its tiles fit registers)",
+        "  warps          1 a program (from the size of its largest tile)",
+        "  roles          none: all warps load and compute (no product reads a tile that TMA "
+        "fetches)",
+        "  shared memory  0 of 166912 bytes",
+        "loads",
+        "  FILE:6: x (128,): by threads",
+        "    why: the target has no TMA",
+        "stores",
+        "  FILE:6: y (128,): by threads",
+        "    why: the target has no TMA",
+    ]
+
+
+def test_inspect_plan_shows_products_and_what_is_nearest(capsys, tmp_path):
+    path = tmp_path / "narrow.py"
+    path.write_text(
+        textwrap.dedent(
+            """
+            import tilec as tl
+
+            @tl.kernel
+            def narrow(c, a, b):
+                i, j = c.index
+                tm, tn = c.tile_shape
+                acc = tl.zeros((tm, tn), tl.float32)
+                for k in range(a.num_tiles(1, 64)):
+                    x = a.load((i, k), (tm, 64))
+                    y = b.load((k, j), (64, tn))
+                    acc = tl.mma(x, y, acc)
+                c.store(acc)
+
+            __tilec_examples__ = {
+                "narrow": "f32[512,512]:partition(64,24) bf16[512,512] bf16[512,512]",
+            }
+            """
+        )
+    )
+    _, out, _ = run(capsys, "inspect", f"{path}::narrow", "--phase=plan", "--target=sm_90a")
+    lines = [line.replace(str(path), "FILE") for line in out.splitlines()]
+    assert lines[lines.index("products") : lines.index("{")] == [
+        "products",
+        "  FILE:12: bf16 x bf16 into f32 64 x 24 x 64: mma.sync",
+        "    why: the rows of its right operand are no multiple of 32 bytes",
+        "    nearest: the nearest is a tile of 32 elements a row",
+        "loads",
+        "  FILE:10: a (64, 64): by threads",
+        "    why: only products of wgmma are fetched for",
+        "  FILE:10: a: cp.async, stages 4",
+        "  FILE:11: b (64, 24): by threads",
+        "    why: only products of wgmma are fetched for",
+        "  FILE:11: b: cp.async, stages 4",
+        "stores",
+        "  FILE:13: c (64, 24): by threads",
+        "    why: TMA stores results of wgmma, in kernels whose warps have roles",
+    ]
 
 
 def test_cli_no_gpu_and_no_target_is_refused(capsys, place, monkeypatch):

@@ -53,8 +53,9 @@ class Case:
     """A kernel, its operands for an output of (m, n) and a depth of k, and its result.
 
     Attributes:
-        without_tma: why the copy engine fetches nothing for its products on Hopper.
-        without_wgmma: why they are not multiplied by wgmma there.
+        without_tma: why the copy engine fetches nothing for its products on Hopper, as the plan's
+            report says it of a load.
+        without_wgmma: why they are not multiplied by wgmma there, as it says of them.
     """
 
     kernel: Any
@@ -336,11 +337,14 @@ def in_bf16(a: Any) -> Any:
     return a.astype(np.float32).astype(BF16)
 
 
-FROM_DATA = "its trip count comes from an array"
-LOADED = "threads load its operands, and copies ahead serve mma.sync better"
-K_MAJOR = "8- and 32-bit operands have to lie along K"
-NARROW = "rows are no multiple of 32 bytes"
-WIDE_ONLY = "accumulators have to be 32 bits wide"
+FOR_WGMMA = "only products of wgmma are fetched for"
+FROM_DATA = (
+    "threads load its left operand, and copies ahead serve mma.sync better: the elements of a tile "
+    "decide how often it is loaded"
+)
+K_MAJOR = "8- and 32-bit operands have to lie along K, its right one does not"
+NARROW = "the rows of its right operand are no multiple of 32 bytes"
+WIDE_ONLY = "accumulators of wgmma have to be 32 bits wide"
 
 CASES = {
     "two products into one accumulator": Case(
@@ -360,7 +364,7 @@ CASES = {
         converted,
         two_operands(F32),
         lambda a, b: product(in_bf16(a), in_bf16(b)),
-        without_tma="threads compute both operands",
+        without_tma="its tile goes to registers, and TMA fetches what products read as it is",
     ),
     "right operand converted from int8": Case(
         converted,
@@ -398,8 +402,8 @@ CASES = {
         as_many_as_data_say,
         with_counts,
         lambda a, b, turns: product(depth_of(a, lambda i, k: k < 64 * turns[i // 128]), b),
-        without_tma=FROM_DATA,
-        without_wgmma=LOADED,
+        without_tma=FOR_WGMMA,
+        without_wgmma=FROM_DATA,
     ),
     "turns up to the diagonal": Case(
         up_to_the_diagonal,
@@ -426,7 +430,7 @@ CASES = {
         product,
         output=F16,
         keywords={"acc_t": tl.float16},
-        without_tma="only products of wgmma are fetched for",
+        without_tma=FOR_WGMMA,
         without_wgmma=WIDE_ONLY,
     ),
     "e4m3, right transposed": Case(
@@ -440,7 +444,7 @@ CASES = {
         two_operands(E4M3),
         product,
         keywords={"tk": 128},
-        without_tma=K_MAJOR,
+        without_tma=FOR_WGMMA,
         without_wgmma=K_MAJOR,
     ),
     "int8, right transposed": Case(
@@ -458,10 +462,10 @@ CASES = {
         output=F32,
     ),
     "columns of eight beyond sixteen": Case(
-        plain, two_operands(), product, (128, 72), without_tma=NARROW, without_wgmma=NARROW
+        plain, two_operands(), product, (128, 72), without_tma=FOR_WGMMA, without_wgmma=NARROW
     ),
     "tile of 24 columns": Case(
-        plain, two_operands(), product, (64, 24), without_tma=NARROW, without_wgmma=NARROW
+        plain, two_operands(), product, (64, 24), without_tma=FOR_WGMMA, without_wgmma=NARROW
     ),
     "tile of 160 columns": Case(plain, two_operands(), product, (128, 160)),
     "tile of 192 columns": Case(plain, two_operands(), product, (128, 192)),
