@@ -18,7 +18,7 @@ using tilegpu::Layout;
 
 namespace {
 constexpr int64_t kM = 64, kMostN = 256, kNUnit = 8, kStepBytes = 32;
-constexpr int64_t kWarpgroupWarps = 4;
+constexpr int64_t kWarpsOfProduct = 4;
 /// Accumulators a thread holds for eight columns.
 constexpr int64_t kAccsOfColumns = 4;
 
@@ -128,7 +128,7 @@ public:
         lhsRegisters(adaptor.getLhs()), n(op.getRhs().getType().getShape()[1]),
         steps(op.getRhs().getType().getShape()[0] * op.getRhs().getType().getElementBytes() / kStepBytes) {
     Value warpgroup;
-    if (acc.numWarps() > kWarpgroupWarps) {
+    if (acc.numWarps() > kWarpsOfProduct) {
       Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
       warpgroup = uniform(builder, loc, arith::ShRUIOp::create(builder, loc, thread, constantI32(builder, loc, 7)));
     }
@@ -148,7 +148,7 @@ public:
     if (typeName(a, false).empty() || typeName(b, false).empty() || !(a.isInteger(8) ? c.isInteger(32) : c.isF32()))
       return "no instruction multiplies these types";
     if (acc != Layout::wgmmaAcc(op.getAcc().getType().getShape(), acc.numWarps()) ||
-        acc.numWarps() % kWarpgroupWarps != 0 || op.getAcc().getType().getShape()[0] % (16 * acc.numWarps()) != 0)
+        acc.numWarps() % kWarpsOfProduct != 0 || op.getAcc().getType().getShape()[0] % (16 * acc.numWarps()) != 0)
       return "warpgroups must hold 64 rows each of the accumulator";
     return "";
   }

@@ -72,8 +72,9 @@ def TileGPU_TargetAttr : TileGPU_Attr<"Target", "target"> {
   let extraClassDeclaration = [{
     /// True when the target's `features` list names `feature`.
     bool has(::llvm::StringRef feature) const;
-    /// An entry of `limits`, for instance "shared_per_block_bytes"; 0 when it is missing.
+    /// An entry of `limits`; 0 when it is missing.
     int64_t limit(::llvm::StringRef name) const;
+    static constexpr ::llvm::StringLiteral kSharedLimit = "shared_per_block_bytes";
     /// The target of the module around `op`.
     static TargetAttr of(::mlir::Operation *op);
   }];

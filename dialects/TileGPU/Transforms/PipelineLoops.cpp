@@ -27,9 +27,8 @@ using namespace tilec;
 using namespace tilec::tilegpu;
 
 namespace {
-constexpr StringLiteral kSharedLimit = "shared_per_block_bytes";
 /// More stages hide no more latency.
-constexpr int64_t kMaxStages = 4;
+constexpr int64_t kMaxRing = 4;
 /// Fewer leave no copy in flight while a stage is read.
 constexpr int64_t kMinStages = 2, kGoodStages = 3;
 /// Left for reductions and conversions in the loop.
@@ -233,7 +232,7 @@ struct PipelineLoops : PassWrapper<PipelineLoops, OperationPass<tile::KernelOp>>
     kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner loops first
     for (scf::ForOp loop : loops) {
       SmallVector<Stream> streams = findStreams(loop, numWarps.getInt());
-      if (int64_t stages = streams.empty() ? 0 : chooseStages(streams, target.limit(kSharedLimit));
+      if (int64_t stages = streams.empty() ? 0 : chooseStages(streams, target.limit(TargetAttr::kSharedLimit));
           stages >= kMinStages) {
         for (Stream &stream : streams)
           tellPassed(stream.load, "load", "cp.async",
@@ -257,7 +256,7 @@ struct PipelineLoops : PassWrapper<PipelineLoops, OperationPass<tile::KernelOp>>
     const int64_t roomForTwo = (limit / 2 - (others - stageBytes)) / stageBytes;
     if (numStages > 0)
       return std::min<int64_t>(numStages, room);
-    return std::min(kMaxStages, roomForTwo >= kGoodStages ? roomForTwo : room);
+    return std::min(kMaxRing, roomForTwo >= kGoodStages ? roomForTwo : room);
   }
 
   Option<int64_t> numStages{*this, "num-stages", llvm::cl::desc("stages of a ring; 0: as many as help, 1: no rings"),

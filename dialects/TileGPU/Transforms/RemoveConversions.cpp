@@ -20,8 +20,6 @@ RankedTensorType withLayout(Type type, Attribute layout) {
 
 Attribute layoutOf(Value tile) { return cast<RankedTensorType>(tile.getType()).getEncoding(); }
 
-bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
 //===----------------------------------------------------------------------===//
 // Computing again
 //===----------------------------------------------------------------------===//
@@ -51,7 +49,7 @@ bool canRecompute(Value tile, Attribute layout, int &budget) {
   if (isFree(op))
     return true;
   return isCheap(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
-           return !isTile(operand) || canRecompute(operand, layout, budget);
+           return !isa<RankedTensorType>(operand.getType()) || canRecompute(operand, layout, budget);
          });
 }
 
@@ -67,7 +65,7 @@ Value recompute(PatternRewriter &rewriter, Value tile, Attribute layout) {
                                      cast<DenseElementsAttr>(constant.getValue()).reshape(type));
   IRMapping operands;
   for (Value operand : op->getOperands())
-    if (isTile(operand))
+    if (isa<RankedTensorType>(operand.getType()))
       operands.map(operand, recompute(rewriter, operand, layout));
   Operation *copy = rewriter.clone(*op, operands);
   copy->getResult(0).setType(type);

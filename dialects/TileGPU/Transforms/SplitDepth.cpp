@@ -20,7 +20,8 @@ using namespace tilec;
 using namespace tilec::tilegpu;
 
 namespace {
-constexpr int64_t kPanelRows = 16;
+/// Rows of tiles that clusters walk together.
+constexpr int64_t kClusterPanelRows = 16;
 
 /// The one loop of the kernel, if it only accumulates products, from zero, in 32 bits.
 scf::ForOp findLoop(tile::KernelOp kernel) {
@@ -108,7 +109,7 @@ struct SplitDepth : PassWrapper<SplitDepth, OperationPass<tile::KernelOp>> {
     if (plan.splitK <= 1)
       return;
     scf::ForOp loop = target && target.has("cluster") ? findLoop(kernel) : scf::ForOp();
-    Value rank = loop ? shareTiles(kernel, plan.splitK, plan.panelRows.value_or(kPanelRows)) : Value();
+    Value rank = loop ? shareTiles(kernel, plan.splitK, plan.panelRows.value_or(kClusterPanelRows)) : Value();
     if (!rank)
       return tellChoice(kernel, "split", "none",
                         !target || !target.has("cluster") ? "the target has no clusters"
