@@ -12,6 +12,6 @@ written under a bulk store; stages freed that nobody waited for; work left over 
 """
 
 from warp_roles.faults import Fault
-from warp_roles.runs import assert_sound, check, compile_kernel, faults, planned
+from warp_roles.runs import assert_sound, compile_kernel, faults, planned
 
-__all__ = ["Fault", "assert_sound", "check", "compile_kernel", "faults", "planned"]
+__all__ = ["Fault", "assert_sound", "compile_kernel", "faults", "planned"]

@@ -6,7 +6,6 @@ import heapq
 import itertools
 import random
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
 
 from warp_roles.faults import Fault
 
@@ -14,15 +13,6 @@ Act = Callable[[], None]
 Condition = Callable[[], bool]
 #: An agent: it yields conditions to wait for, or None where it only takes its time.
 Run = Generator[Condition | None, None, None]
-
-
-@dataclass(order=True)
-class Task:
-    """Something that happens at a time."""
-
-    time: float
-    number: int
-    act: Act = field(compare=False)
 
 
 class Clock:
@@ -33,7 +23,8 @@ class Clock:
 
     def __init__(self, seed: int):
         self._random = random.Random(seed)
-        self._tasks: list[Task] = []
+        #: Time, a number that makes it unique, and what happens.
+        self._tasks: list[tuple[float, int, Act]] = []
         self._numbers = itertools.count()
         self._now = 0.0
         self._parked: dict[str, tuple[Condition, Act]] = {}
@@ -45,7 +36,7 @@ class Clock:
     def later(self, act: Act, duration: float) -> None:
         """Have something happen after about this time."""
         time = self._now + duration * self._random.expovariate(1)
-        heapq.heappush(self._tasks, Task(time, next(self._numbers), act))
+        heapq.heappush(self._tasks, (time, next(self._numbers), act))
 
     def start(self, name: str, run: Run, duration: float) -> None:
         """Start an agent whose steps take about this time."""
@@ -77,9 +68,8 @@ class Clock:
             Fault: agents wait for what never comes, or whatever they found.
         """
         while self._tasks:
-            task = heapq.heappop(self._tasks)
-            self._now = task.time
-            task.act()
+            self._now, _, act = heapq.heappop(self._tasks)
+            act()
             for name in [name for name, (holds, _) in self._parked.items() if holds()]:
                 self._parked.pop(name)[1]()
         if self._parked:

@@ -79,31 +79,39 @@ def reference_stores(text: str, arguments: dict[str, Any]) -> dict[Any, Term]:
     return cta.stores
 
 
-def check(compiled: Compiled, arguments: dict[str, Any], ctas: int, seeds: range) -> None:
-    """Run all CTAs of a grid once for every seed.
+class Grid:
+    """A kernel, what it is launched with, and what it must store.
 
-    Args:
-        compiled: the kernel.
+    Attributes:
+        kernel: the kernel of the `tilegpu` module.
         arguments: shapes of arrays and values of scalars, by the parameters' names.
         ctas: of the grid.
-        seeds: each gives other interleavings.
-
-    Raises:
-        Fault: a rule was broken.
+        expected: what the `tile` module stores.
     """
-    kernel = parse(compiled.tilegpu)
-    assert ctas % kernel.cluster == 0, f"the grid must be whole clusters of {kernel.cluster}"
-    expected = reference_stores(compiled.tile, arguments)
-    for seed in seeds:
+
+    def __init__(self, compiled: Compiled, arguments: dict[str, Any], ctas: int) -> None:
+        self.kernel = parse(compiled.tilegpu)
+        self.arguments = arguments
+        self.ctas = ctas
+        self.expected = reference_stores(compiled.tile, arguments)
+        cluster = self.kernel.cluster
+        assert ctas % cluster == 0, f"the grid must be whole clusters of {cluster}"
+
+    def check(self, seed: int) -> None:
+        """Run all CTAs once; each seed gives other interleavings.
+
+        Raises:
+            Fault: a rule was broken.
+        """
         stores: dict[Any, Term] = {}
-        for cta in _run_grid(kernel, arguments, ctas, seed):
+        for cta in _run_grid(self.kernel, self.arguments, self.ctas, seed):
             for place, pieces in cta.stores.items():
-                if not _is_inside(place, arguments):
+                if not _is_inside(place, self.arguments):
                     continue  # the rest of the last cluster
                 if place in stores:
                     raise Fault("result", f"two CTAs store {place}")
                 stores[place] = _whole(place, pieces)
-        _compare(stores, expected)
+        _compare(stores, self.expected)
 
 
 def _run_grid(kernel: Kernel, arguments: dict[str, Any], count: int, seed: int) -> Iterator[Cta]:
@@ -137,15 +145,18 @@ def _compare(stores: dict[Any, Term], expected: dict[Any, Term]) -> None:
 
 def assert_sound(compiled: Compiled, arguments: dict[str, Any], ctas: int, seeds: int) -> None:
     """No interleaving breaks a rule."""
-    check(compiled, arguments, ctas, range(seeds))
+    grid = Grid(compiled, arguments, ctas)
+    for seed in range(seeds):
+        grid.check(seed)
 
 
 def faults(compiled: Compiled, arguments: dict[str, Any], ctas: int, seeds: int) -> Counter[str]:
     """How often each kind of fault is found; one interleaving finds one or none."""
+    grid = Grid(compiled, arguments, ctas)
     found: Counter[str] = Counter()
     for seed in range(seeds):
         try:
-            check(compiled, arguments, ctas, range(seed, seed + 1))
+            grid.check(seed)
         except Fault as fault:
             found[fault.kind] += 1
     return found
