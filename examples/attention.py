@@ -30,14 +30,19 @@ def attention(o, q, k, v, scale, *, d: tl.Constant[int], tn: tl.Constant[int]):
     o.store((acc / total).to(o.dtype))
 
 
-length, d = 300, 64
-rng = np.random.default_rng()
-q, k, v = (rng.standard_normal((length, d)).astype(np.float16) for _ in range(3))
-o = np.empty((length, d), np.float32)
-attention(tl.partition(o, (64, d)), q, k, v, d**-0.5, d=d, tn=64)
+__tilec_examples__ = {
+    "attention": "f32[300,64]:partition(64,64) f16[300,64] f16[300,64] f16[300,64] 0.125 d=64 tn=64"
+}
 
-scores = q.astype(float) @ k.astype(float).T * d**-0.5
-scores[np.triu_indices(length, 1)] = -np.inf
-p = np.exp(scores - scores.max(axis=1, keepdims=True))
-reference = p / p.sum(axis=1, keepdims=True) @ v.astype(float)
-print("largest error", np.abs(o - reference).max())
+if __name__ == "__main__":
+    length, d = 300, 64
+    rng = np.random.default_rng()
+    q, k, v = (rng.standard_normal((length, d)).astype(np.float16) for _ in range(3))
+    o = np.empty((length, d), np.float32)
+    attention(tl.partition(o, (64, d)), q, k, v, d**-0.5, d=d, tn=64)
+
+    scores = q.astype(float) @ k.astype(float).T * d**-0.5
+    scores[np.triu_indices(length, 1)] = -np.inf
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    reference = p / p.sum(axis=1, keepdims=True) @ v.astype(float)
+    print("largest error", np.abs(o - reference).max())

@@ -17,11 +17,14 @@ def histogram(counts, x):
     counts.store((bucket.item(),), count + 1)
 
 
-x = np.array([0, 1, 1, 2], np.int32)
-counts = np.zeros(4, np.int32)
-try:
-    histogram(tl.unchecked(counts), x, grid=(4,))
-except tl.TilecError as error:
-    print(error.render())
-else:
-    print("counts", counts, "(run with TILEC_SANITIZE=1 to see the race)")
+__tilec_examples__ = {"histogram": "i32[4]:unchecked i32[4] grid=(4,)"}
+
+if __name__ == "__main__":
+    x = np.array([0, 1, 1, 2], np.int32)
+    counts = np.zeros(4, np.int32)
+    try:
+        histogram(tl.unchecked(counts), x, grid=(4,))
+    except tl.TilecError as error:
+        print(error.render())
+    else:
+        print("counts", counts, "(run with TILEC_SANITIZE=1 to see the race)")

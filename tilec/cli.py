@@ -21,6 +21,8 @@ COMMANDS = {
 """Each is a module of tilec.commands with ``configure(parser)`` and ``run(options)``."""
 
 _REFUSED = 1
+_MISUSED = 2
+"""What argparse exits with."""
 _INTERRUPTED = 130
 """Exit code of a program that was ended by an interrupt: 128 + SIGINT."""
 
@@ -36,6 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return _MISUSED
     chosen = parser.parse_args(arguments)
     # Only the command that runs is loaded: most need neither the compiler nor NumPy.
     command = importlib.import_module(f"tilec.commands.{chosen.command}")

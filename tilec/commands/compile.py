@@ -33,9 +33,10 @@ def run(options: argparse.Namespace) -> int:
     from rich.table import Table
 
     cache = DiskCache.from_settings()
-    table = Table("kernel", "target", "from", "ms", "cubin KiB", "registers", "spills", "assembler")
+    table = Table("kernel", "target", "from", "ms", "KiB", "regs", "spills", "assembler")
+    examples = examples_of(options.place, options.args)
     targets = [choose_target(name) for name in options.target or [None]]
-    for number, example in enumerate(examples_of(options.place, options.args)):
+    for number, example in enumerate(examples):
         for target in targets:
             found = _compile(cache, example, target)
             table.add_row(*_row(example, target, found))

@@ -35,8 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compile and print."""
+    examples = examples_of(options.place, options.args)
     target = choose_target(options.target)
-    for example in examples_of(options.place, options.args):
+    for example in examples:
         args, kwargs = example.arguments()
         request = example.kernel.request(*args, target=target.name, **kwargs)
         print(f"// {example.kernel.name}({example.text}), {target.name}, {options.phase}")

@@ -199,6 +199,20 @@ def test_cli_no_gpu_and_no_target_is_refused(capsys, place, monkeypatch):
     assert "--target sm_80 | sm_86" in err
 
 
+def test_cli_names_what_is_missing_before_it_asks_for_a_target(capsys, monkeypatch):
+    from tilec.commands import loading
+
+    monkeypatch.setattr(loading, "gpu_capability", lambda: None)
+    for command in ("compile", "inspect"):
+        assert run(capsys, command, "nowhere.py") == (1, "", "error: there is no file nowhere.py\n")
+
+
+def test_cli_without_a_command_shows_the_commands(capsys):
+    code, out, err = run(capsys)
+    assert (code, out) == (2, "")
+    assert all(f"  {name:<9} {text}" in err for name, text in cli.COMMANDS.items())
+
+
 def test_cli_unknown_command_is_a_usage_error(capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main(["frobnicate"])
