@@ -5,6 +5,7 @@ They are immutable; an operation on them emits an op and returns a new one.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -16,7 +17,7 @@ INDEX = DType("index", "index", "index", Kind.SIGNED, 64, 0, 2**63 - 1, -(2**63)
 """The type of tile coordinates, extents and loop variables; authors see a weak integer."""
 
 
-class Traced:
+class Traced(ABC):
     """A value that exists when the kernel runs: a tile or a scalar."""
 
     __slots__ = ("dtype", "handle")
@@ -37,8 +38,9 @@ class Traced:
         """Number of dimensions."""
         return len(self.shape)
 
+    @abstractmethod
     def _describe(self) -> str:
-        raise NotImplementedError
+        """What it is, as an error message says it: ``a tile of float32 (8,)``."""
 
     def __add__(self, other: Operand) -> Any:
         return elementwise.add(self, other)

@@ -58,3 +58,10 @@ def test_helper_that_does_not_fit_refused(tools, statement, message):
 
     error = tools.error(kernel, tools.view(tl.float32, 1, (8,)), tools.scalar(tl.int32))
     assert error.message == message
+
+
+def test_value_without_a_description_cannot_be():
+    from tilec.lang.values import Traced
+
+    with pytest.raises(TypeError, match=r"abstract.*_describe"):
+        Traced()
