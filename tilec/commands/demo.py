@@ -11,7 +11,8 @@ import importlib
 import importlib.util
 import tempfile
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -149,15 +150,25 @@ def _compile_everything(console: Any, target: Target, directory: Path) -> bool:
         table.add_column(column, justify="right", no_wrap=True)
     first, second = DiskCache(directory, 2**30), DiskCache(directory, 2**30)
     refusals: list[str] = []
-    for example in [example for case in CASES for example in examples_of(case.place)]:
+    for example, label in [pair for case in CASES for pair in _labelled(examples_of(case.place))]:
         try:
-            table.add_row(*_compile(example, target, first, second))
+            table.add_row(label, *_compile(example, target, first, second))
         except CompileError as error:
             refusals.append(f"{example.kernel.name}: {error.render()}")
     console.print(table)
     for refusal in refusals:
         console.print(refusal, style="red", markup=False)
     return not refusals
+
+
+def _labelled(examples: list[Example]) -> Iterator[tuple[Example, str]]:
+    """Pair each with its kernel's name, and with the dtype of its input if there are others."""
+    count = Counter(example.kernel.name for example in examples)
+    for example in examples:
+        name = example.kernel.name
+        _, given, *_ = example.text.split()
+        dtype = f" {given.partition('[')[0]}" if count[name] > 1 else ""
+        yield example, name.removesuffix("_kernel") + dtype
 
 
 def _compile(example: Example, target: Target, first: DiskCache, second: DiskCache) -> list[str]:
@@ -169,7 +180,6 @@ def _compile(example: Example, target: Target, first: DiskCache, second: DiskCac
     spent["trace"] = 1e3 * made.seconds - sum(spent.values())
     resources: dict[str, Any] = made.entry.metadata["resources"] or {}
     return [
-        example.kernel.name.removesuffix("_kernel"),
         *(_short(sum(spent.get(name, 0.0) for name in names)) for names in _PHASES.values()),
         _short(1e3 * made.seconds),
         _short(1e3 * found.seconds),

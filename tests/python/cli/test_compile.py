@@ -107,6 +107,7 @@ def test_demo_compares_with_numpy_and_compiles_everything(capsys):
     assert "Compiled for sm_80" in out
     for name in ("add", "softmax", "layernorm", "rmsnorm", "matmul", "transpose", "row_sum"):
         assert out.count(name) >= 2
+    assert all(f" matmul {dtype} " in out for dtype in ("bf16", "f32", "i8"))
 
 
 def test_demo_wrong_result_fails(capsys, monkeypatch):
