@@ -45,12 +45,13 @@ struct Array {
     return count * bits / 8;
   }
 
-  /// Whether all rows start at multiples of so many bytes.
-  bool rowsAlignedTo(int64_t bytes) const {
+  /// What all rows start at multiples of, in bytes: at most a cache line.
+  int64_t rowAlignBytes() const {
+    int64_t bytes = lineBytes;
     for (size_t dim = 0; dim < shape.size(); ++dim)
-      if (!unitStrides[dim] && shape[dim] > 1 && strideAlignBytes[dim] < bytes)
-        return false;
-    return true;
+      if (!unitStrides[dim] && shape[dim] > 1)
+        bytes = std::min(bytes, strideAlignBytes[dim]);
+    return bytes;
   }
 };
 
@@ -143,8 +144,9 @@ private:
     if (nb::handle k = object["k"]; !k.is_none())
       operand.kContiguous = array.unitStrides.at(nb::cast<size_t>(k));
     bool dense = std::find(array.unitStrides.begin(), array.unitStrides.end(), true) != array.unitStrides.end();
-    operand.describable = dense && array.alignBytes >= mapAlignBytes && array.rowsAlignedTo(mapAlignBytes);
-    operand.pitchAligned = array.rowsAlignedTo(lineBytes);
+    const int64_t rowBytes = array.rowAlignBytes();
+    operand.describable = dense && array.alignBytes >= mapAlignBytes && rowBytes >= mapAlignBytes;
+    operand.straddling = 1 - static_cast<double>(rowBytes) / static_cast<double>(lineBytes);
     return operand;
   }
 

@@ -31,11 +31,11 @@ enum class ElementKind : uint8_t { f16, bf16, f8, i8, tf32, f64, other };
 
 /// One side of a product.
 struct Operand {
-  int argument = -1;         // that it is loaded from; -1: it is computed
-  bool computed = false;     // changed between the load and the product
-  bool describable = false;  // TMA can read it
-  bool kContiguous = false;  // its elements along K are neighbours
-  bool pitchAligned = false; // its rows start at multiples of 128 bytes
+  int argument = -1;        // that it is loaded from; -1: it is computed
+  bool computed = false;    // changed between the load and the product
+  bool describable = false; // TMA can read it
+  bool kContiguous = false; // its elements along K are neighbours
+  double straddling = 0;    // the part of its 128-byte rows that touch two lines of the cache
 };
 
 struct Product {

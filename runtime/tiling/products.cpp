@@ -15,13 +15,15 @@ constexpr double bytesOfStep = 128;             // along K: what one slot of the
 constexpr double wgmmaBitsPerCycle = 2048 * 16; // multiplications, times the bits of an operand
 constexpr double mmaBitsPerCycle = 1024 * 16;
 constexpr double fmaPerCycle = 128, fmaF64PerCycle = 64;
-constexpr double cyclesPerRowByTma = 2, cyclesPerRow = 3; // 128 bytes from L2 to shared memory
-constexpr double straddle = 1.6;                          // of rows that do not start at multiples of 128 bytes
+constexpr double cyclesPerRowByTma = 2, cyclesPerRow = 3; // 128 bytes from L2 to shared memory, in one line
 constexpr double epilogueCycles = 1200;                   // to store a tile of 128 x 256 elements of 16 bits
 constexpr double epilogueBits = 128 * 256 * 16;
 constexpr double launchCycles = 3000;
-constexpr double crowdedL2 = 1.4;
+constexpr double crowdedL2 = 0.9;
+constexpr double uncovered = 1.6;     // where nobody multiplies while a left operand goes to registers
+constexpr double clusterCycles = 600; // to start one, and until all of it has ended
 constexpr double splitCycles = 1300, addedPerCycle = 2.4; // partial sums, added through shared memory
+constexpr double largeClusterCycles = 3500;               // few places are free for one
 
 constexpr int64_t stagingBytes = 2 * 64 * 128; // of a warpgroup: two buffers of 64 rows for the way out
 constexpr int64_t barrierBytes = 1024;
@@ -29,6 +31,7 @@ constexpr int64_t fewestStages = 3;
 constexpr int64_t syncStages = 2;
 constexpr int64_t syncRegisters = 128;      // of a thread, for accumulators; of at most 256 threads
 constexpr int64_t computingRegisters = 128; // for accumulators, beside what is computed on them
+constexpr int64_t fewRows = 32;             // fewer than the 64 of wgmma's left operand by far
 constexpr int64_t skinnyRows = 256;         // then the other operand streams from memory once
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -45,11 +48,14 @@ public:
     if (device.wgmma && !obstacle.empty())
       plan.reasons.push_back("without wgmma: " + obstacle);
     for (const ProductShape &shape : warpgroupShapes)
-      consider(shape);
+      consider(shape, !readsAsWritten() && readsExchanged());
+    if (readsExchanged() && main.m.dim >= 0 && rowsOf(main.m) <= fewRows)
+      for (const ProductShape &shape : fewRowsShapes)
+        consider(shape, /*exchanged=*/true);
     const Candidate *best = cheapest();
     if (!best) {
       for (const ProductShape &shape : warpShapes)
-        consider(shape);
+        consider(shape, /*exchanged=*/false);
       best = cheapest();
     }
     if (!best) { // nothing fits: the smallest tile has the best chance
@@ -80,33 +86,44 @@ private:
   // Candidates
   //===--------------------------------------------------------------------===//
 
-  void consider(const ProductShape &shape) {
+  /// With the operands exchanged, the rows of the shape are those of the right operand.
+  void consider(const ProductShape &shape, bool exchanged) {
     Candidate candidate;
     candidate.schedule = shape.schedule;
     candidate.numWarps = 4 * shape.consumers;
-    candidate.tile = tileOf(shape);
+    candidate.exchanged = exchanged;
+    candidate.tile = exchanged ? tileOf(shape.n, shape.m) : tileOf(shape.m, shape.n);
     for (const Candidate &other : plan.candidates)
       if (other.schedule == candidate.schedule && other.numWarps == candidate.numWarps && other.tile == candidate.tile)
         return; // they differ in dimensions that are not divided, or not the product's
     candidate.rejected = rejection(candidate, shape);
-    evaluate(candidate, shape);
-    plan.candidates.push_back(candidate);
-    if (!device.splitK || !candidate.rejected.empty() || shape.schedule == Schedule::pingpong || !canSplit())
+    add(candidate, shape);
+    if (!candidate.rejected.empty())
       return;
-    int64_t tiles = candidate.programs;
-    for (int split = 2; split <= 8 && tiles * split <= residentPrograms(split); split *= 2) {
-      candidate.splitK = split;
-      evaluate(candidate, shape);
-      plan.candidates.push_back(candidate);
+    if (canShareRight(candidate)) {
+      Candidate shares = candidate;
+      shares.clusterM = 2;
+      add(shares, shape);
     }
+    if (!device.splitK || shape.schedule == Schedule::pingpong || !canSplit())
+      return;
+    const int64_t tiles = programsOf(problem, candidate.tile);
+    for (candidate.splitK = 2; candidate.splitK <= 8; ++candidate.splitK)
+      if (tiles * candidate.splitK <= residentPrograms(candidate.splitK))
+        add(candidate, shape);
   }
 
-  Tile tileOf(const ProductShape &shape) const {
+  void add(Candidate candidate, const ProductShape &shape) {
+    evaluate(candidate, shape);
+    plan.candidates.push_back(std::move(candidate));
+  }
+
+  Tile tileOf(int64_t m, int64_t n) const {
     Tile tile(problem.extents.size(), 1);
     if (main.m.dim >= 0)
-      tile[main.m.dim] = shape.m;
+      tile[main.m.dim] = m;
     if (main.n.dim >= 0)
-      tile[main.n.dim] = shape.n;
+      tile[main.n.dim] = n;
     for (size_t dim = 0; dim < tile.size(); ++dim)
       if (problem.whole[dim])
         tile[dim] = std::max<int64_t>(problem.extents[dim], 1);
@@ -131,13 +148,30 @@ private:
           continue; // threads bring it to where wgmma reads it
         if (!operand->describable)
           return "TMA cannot describe argument " + text(operand->argument) + ": its rows are not 16 bytes apart";
-        if (product.bits != 16 && !operand->kContiguous)
-          return "operands of " + text(product.bits) + " bits must be contiguous along K: argument " +
-                 text(operand->argument);
       }
     }
-    return {};
+    if (readsAsWritten() || readsExchanged())
+      return {};
+    const Operand &lying = liesRight(&Product::b) ? main.a : main.b;
+    return "operands of " + text(main.bits) + " bits must be contiguous along K: argument " + text(lying.argument);
   }
+
+  /// True when wgmma takes this operand of every product from shared memory as it is stored: it transposes elements of
+  /// 16 bits only.
+  bool liesRight(Operand Product::*side) const {
+    return std::all_of(problem.products.begin(), problem.products.end(), [&](const Product &product) {
+      const Operand &operand = product.*side;
+      return product.bits == 16 || operand.kContiguous || operand.argument < 0 || operand.computed;
+    });
+  }
+
+  /// True when the left operand does or, of 32 bits, goes through registers, where threads put it right.
+  bool canBeLeft(Operand Product::*side) const { return liesRight(side) || main.bits == 32; }
+
+  bool readsAsWritten() const { return canBeLeft(&Product::a) && liesRight(&Product::b); }
+
+  /// As the transpose of the product of the transposed operands.
+  bool readsExchanged() const { return canBeLeft(&Product::b) && liesRight(&Product::a); }
 
   std::string rejection(const Candidate &candidate, const ProductShape &shape) const {
     if (shape.schedule == Schedule::sync)
@@ -150,11 +184,13 @@ private:
       return "the author asks for " + text(problem.numWarps) + " warps";
     for (const Product &product : problem.products) {
       int64_t m = product.m.in(candidate.tile), n = product.n.in(candidate.tile);
+      if (candidate.exchanged)
+        std::swap(m, n);
       if (m % 64 != 0 || n % 8 != 0)
         return "wgmma multiplies 64 rows by multiples of 8 columns, not " + text(m) + " by " + text(n);
     }
     int sharers = shape.schedule == Schedule::cooperative ? shape.consumers : 1;
-    int64_t registers = accumulatorRegisters(candidate.tile) / (128 * sharers);
+    int64_t registers = (accumulatorRegisters(candidate.tile) + leftElements(candidate)) / (128 * sharers);
     int64_t most = shape.consumers > 2           ? 112
                    : problem.products.size() > 1 ? 160
                    : problem.computes            ? computingRegisters
@@ -196,6 +232,13 @@ private:
     return registers;
   }
 
+  /// Elements of left operands that go through registers in one step.
+  int64_t leftElements(const Candidate &candidate) const {
+    if (liesRight(candidate.exchanged ? &Product::b : &Product::a))
+      return 0;
+    return (candidate.exchanged ? main.n : main.m).in(candidate.tile) * main.kStep;
+  }
+
   /// Shared memory of one slot of the ring: rows of 128 bytes, or of a whole
   /// step of the author's if that is longer.
   int64_t slotBytes(const Tile &tile) const {
@@ -208,14 +251,16 @@ private:
 
   /// Rows that a product brings to shared memory; an operand that an earlier
   /// product has brought already counts once.
-  int64_t loadedRows(size_t number, const Tile &tile) const {
+  int64_t loadedRows(size_t number, const Tile &tile) const { return leftRows(number, tile) + rightRows(number, tile); }
+
+  int64_t leftRows(size_t number, const Tile &tile) const {
     const Product &product = problem.products[number];
-    int64_t rows = 0;
-    if (product.a.argument >= 0 && !broughtBefore(number, product.a.argument))
-      rows += product.m.in(tile);
-    if (product.b.argument >= 0 && !broughtBefore(number, product.b.argument))
-      rows += product.n.in(tile);
-    return rows;
+    return product.a.argument < 0 || broughtBefore(number, product.a.argument) ? 0 : product.m.in(tile);
+  }
+
+  int64_t rightRows(size_t number, const Tile &tile) const {
+    const Product &product = problem.products[number];
+    return product.b.argument < 0 || broughtBefore(number, product.b.argument) ? 0 : product.n.in(tile);
   }
 
   bool broughtBefore(size_t number, int argument) const {
@@ -231,8 +276,10 @@ private:
 
   void evaluate(Candidate &candidate, const ProductShape &shape) const {
     candidate.programs = programsOf(problem, candidate.tile);
-    candidate.clusterM = sharesRight(candidate) ? 2 : 1;
-    candidate.waves = ceilDiv(candidate.programs * candidate.splitK, residentPrograms(candidate.splitK));
+    const int64_t rows = main.m.dim < 0 ? 1 : ceilDiv(rowsOf(main.m), main.m.in(candidate.tile));
+    const int64_t launched = candidate.programs / rows * ceilDiv(rows, candidate.clusterM) * candidate.clusterM;
+    candidate.waves =
+        ceilDiv(launched * candidate.splitK, residentPrograms(std::max(candidate.splitK, candidate.clusterM)));
     double waves = static_cast<double>(candidate.waves);
     double loop = 0;
     for (size_t k = 0; k < problem.products.size(); ++k)
@@ -242,25 +289,30 @@ private:
     loop = together(waves * loop, static_cast<double>(problem.arrayBytes) / device.dramBytesPerCycle);
     bool hidden = shape.schedule == Schedule::pingpong; // under the other warpgroup's products
     candidate.cycles = loop + (hidden ? 1 : waves) * epilogue + launchCycles;
+    if (candidate.clusterM > 1)
+      candidate.cycles += clusterCycles;
     if (candidate.splitK > 1)
       candidate.cycles += splitCycles + static_cast<double>(accumulatorRegisters(candidate.tile)) / addedPerCycle;
+    if (candidate.splitK > 4)
+      candidate.cycles += largeClusterCycles;
   }
 
   /// CTAs that run at once: a cluster needs neighbouring multiprocessors, of which groups have a few left over.
-  int64_t residentPrograms(int splitK) const {
-    int64_t all = device.multiprocessors;
-    return std::max<int64_t>(1, splitK <= 2 ? all : splitK <= 4 ? all * 10 / 11 : all * 8 / 10);
+  int64_t residentPrograms(int cluster) const {
+    constexpr double part[] = {1, 1, 0.886, 0.91, 0.833, 0.772, 0.795, 0.91};
+    const auto resident = static_cast<int64_t>(part[cluster - 1] * static_cast<double>(device.multiprocessors));
+    return std::max<int64_t>(1, resident / cluster * cluster);
   }
 
   /// The time of two things that overlap: little more than the longer one.
   static double together(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
 
-  bool rowsAligned() const { return main.a.pitchAligned && main.b.pitchAligned; }
+  bool rowsAligned() const { return main.a.straddling == 0 && main.b.straddling == 0; }
 
-  bool sharesRight(const Candidate &candidate) const {
+  bool canShareRight(const Candidate &candidate) const {
     bool severalRows = main.m.dim >= 0 && rowsOf(main.m) > main.m.in(candidate.tile);
     bool roles = candidate.schedule == Schedule::cooperative || candidate.schedule == Schedule::pingpong;
-    return device.clusters && !rowsAligned() && severalRows && roles && candidate.splitK == 1;
+    return device.clusters && !rowsAligned() && severalRows && roles;
   }
 
   double loopCycles(size_t number, const Candidate &candidate, const ProductShape &shape) const {
@@ -269,14 +321,44 @@ private:
     double perStep = bytesOfStep * 8 / product.bits; // elements along K
     double m = static_cast<double>(product.m.in(candidate.tile)), n = static_cast<double>(product.n.in(candidate.tile));
     double multiply = m * n * perStep / (multipliesPerCycle(product, shape) * shape.efficiency);
+    if (leftElements(candidate) > 0 && shape.schedule != Schedule::cooperative)
+      multiply *= uncovered;
     double perRow = shape.schedule == Schedule::sync ? cyclesPerRow : cyclesPerRowByTma;
-    double rows = loadedRows(number, candidate.tile);
-    if (shape.schedule != Schedule::sync && !rowsAligned())
-      rows = straddle * (rows - (candidate.clusterM > 1 ? n / 2 : 0)); // each of two programs brings half
-    double load = perRow * rows;
-    if (candidate.splitK > 1) // all multiprocessors fetch small tiles: the second-level cache has its limit
-      load *= crowdedL2;
+    double left = static_cast<double>(leftRows(number, candidate.tile)),
+           right = static_cast<double>(rightRows(number, candidate.tile));
+    if (shape.schedule != Schedule::sync) {
+      left = linesOf(left, product.a, product.bits, product.a.straddling);
+      right = rightLines(right, product, candidate);
+    }
+    double load = perRow * (left + right);
+    if (candidate.splitK > 1) { // programs that share nothing meet at the second-level cache
+      double busy =
+          static_cast<double>(candidate.programs * candidate.splitK) / static_cast<double>(device.multiprocessors);
+      load *= 1 + crowdedL2 * busy * busy;
+    }
     return steps * std::max(multiply, load);
+  }
+
+  /// Lines of the second-level cache that boxes of `extent` rows touch, each 128 bytes along K; or of rows along
+  /// `extent`, which boxes divide as far as it has multiples of 128 bytes.
+  static double linesOf(double extent, const Operand &operand, int bits, double straddling) {
+    if (operand.kContiguous || operand.argument < 0)
+      return extent * (1 + straddling);
+    const double rows = bytesOfStep * 8 / bits, bytes = extent * bits / 8;
+    double box = bytesOfStep;
+    while (box > 32 && std::fmod(bytes, box) != 0)
+      box /= 2;
+    return rows * (bytes / box + straddling);
+  }
+
+  /// Those of the right operand. Where programs share it, none beyond one a row, as far as all multiprocessors ask for
+  /// them.
+  double rightLines(double extent, const Product &product, const Candidate &candidate) const {
+    double lines = linesOf(extent, product.b, product.bits, product.b.straddling);
+    if (candidate.clusterM == 1)
+      return lines;
+    double busy = std::min(1.0, static_cast<double>(candidate.programs) / static_cast<double>(device.multiprocessors));
+    return lines - busy * busy * (lines - linesOf(extent, product.b, product.bits, /*straddling=*/0));
   }
 
   double multipliesPerCycle(const Product &product, const ProductShape &shape) const {
@@ -338,6 +420,9 @@ private:
       streams(main.a, main.b);
     else if (n <= skinnyRows && n < m)
       streams(main.b, main.a);
+    if (chosen.exchanged)
+      plan.reasons.push_back("operands are exchanged: the right one is the left one of wgmma, which has rows to spare "
+                             "and may lie in any order");
     if (chosen.splitK > 1)
       plan.reasons.push_back(text(chosen.programs) + " tiles for " + text(device.multiprocessors) +
                              " multiprocessors: " + text(chosen.splitK) + " programs share the K of each");

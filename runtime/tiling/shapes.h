@@ -34,6 +34,16 @@ inline constexpr ProductShape warpgroupShapes[] = {
     {Schedule::single, 64, 32, 1, 0.2},
 };
 
+/// Tiles for products with few rows, whose operands are exchanged: `m` runs along the columns of the product.
+inline constexpr ProductShape fewRowsShapes[] = {
+    {Schedule::single, 64, 8, 1, 0.2},        {Schedule::single, 64, 16, 1, 0.3},
+    {Schedule::single, 64, 32, 1, 0.4},       {Schedule::single, 128, 8, 1, 0.3},
+    {Schedule::single, 128, 16, 1, 0.4},      {Schedule::single, 128, 32, 1, 0.5},
+    {Schedule::cooperative, 128, 8, 2, 0.3},  {Schedule::cooperative, 128, 16, 2, 0.4},
+    {Schedule::cooperative, 128, 32, 2, 0.5}, {Schedule::cooperative, 256, 8, 2, 0.3},
+    {Schedule::cooperative, 256, 16, 2, 0.4}, {Schedule::cooperative, 256, 32, 2, 0.5},
+};
+
 /// Tiles whose warps load and multiply. The number of warps is left to code
 /// generation.
 inline constexpr ProductShape warpShapes[] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-_COLUMNS = ("tile", "schedule", "split K", "programs", "waves", "cycles", "")
+_COLUMNS = ("tile", "schedule", "split K", "cluster", "programs", "waves", "cycles", "")
 
 
 def plan_lines(plan: Mapping[str, Any]) -> Iterator[str]:
@@ -28,7 +28,8 @@ def _text(value: object) -> str:
 
 def _row(candidate: Mapping[str, Any], chosen: Mapping[str, Any]) -> tuple[str, ...]:
     remark = candidate["rejected"] or ("chosen" if candidate == chosen else "")
-    numbers = (candidate["split_k"], candidate["programs"], candidate["waves"])
+    names = ("split_k", "cluster", "programs", "waves")
+    numbers = (candidate[name] for name in names)
     cycles = f"{candidate['cycles']:.0f}"
     return (str(candidate["tile"]), candidate["schedule"], *map(str, numbers), cycles, remark)
 

@@ -21,12 +21,16 @@ using tilegpu::Layout;
 namespace {
 /// Registers that one access moves.
 constexpr int64_t kWordBytes = 4, kMostWords = 4;
+/// Registers of a thread for parts that are on their way.
+constexpr int64_t kMostReadWords = 64;
 
 class ClusterSumLowering {
 public:
   ClusterSumLowering(OpBuilder &builder, tilegpu::ClusterSumOp op, ValueRange own)
       : builder(builder), loc(op.getLoc()), own(own), element(op.getType().getElementType()),
         roles(Roles::at(builder)) {
+    for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
+      putsAgain |= isa<tilegpu::ClusterSumOp>(next);
     while (own.size() % words != 0)
       words /= 2;
     ThreadId thread = threadId(builder, loc);
@@ -42,16 +46,26 @@ public:
     const int64_t groups = own.size() / words;
     for (int64_t group = 0; group < groups; ++group)
       put(base, group, own.slice(group * words, words));
-    clusterBarrier(builder, loc);
+    meet();
     const int64_t share = llvm::divideCeil(groups, roles.cluster);
     sumPart(rank, share, groups);
-    clusterBarrier(builder, loc);
+    meet();
     SmallVector<Value> sums = collect(rank, share, groups);
-    clusterBarrier(builder, loc); // until the first has read, the others keep what they have put
+    // Until the first has read, the others keep what they have put: to the kernel's end, if there is no other sum.
+    if (putsAgain)
+      clusterBarrier(builder, loc);
     return sums;
   }
 
 private:
+  /// All CTAs see what all have put. A fence of the cluster is one of the whole GPU in machine code and takes longer
+  /// than all the rest; shared memory has no copies that could be out of date, so what has arrived in the CTA's own is
+  /// there for the others too.
+  void meet() {
+    inlineAsm(builder, loc, "fence.acq_rel.cta;", "~{memory}", {}, {}, /*sideEffects=*/true);
+    clusterBarrier(builder, loc);
+  }
+
   /// Where group `group` of this thread lies behind `start`.
   Value address(Value start, int64_t group) {
     return offsetPointer(builder, loc, start, constantI32(builder, loc, group * pitch));
@@ -70,21 +84,43 @@ private:
     SmallVector<Value> there;
     for (int64_t cta = 0; cta < roles.cluster; ++cta)
       there.push_back(remote(here, cta));
-    for (int64_t group = 0; group < share; ++group) {
-      Value exists; // the last CTAs may have fewer groups
-      if (share * roles.cluster != groups) {
-        Value number = arith::AddIOp::create(builder, loc, first, constantI32(builder, loc, group));
-        exists =
-            arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, constantI32(builder, loc, groups));
+    // What is read together is on its way together.
+    const int64_t together = std::max<int64_t>(1, kMostReadWords / (words * roles.cluster));
+    for (int64_t begin = 0; begin < share; begin += together) {
+      const int64_t end = std::min(begin + together, share);
+      if (share * roles.cluster == groups) {
+        sumGroups(start, there, begin, end);
+        continue;
       }
-      guarded(builder, loc, exists, [&] {
-        SmallVector<Value> sums = get(there.front(), group);
-        for (Value from : ArrayRef(there).drop_front())
-          for (auto [sum, part] : llvm::zip_equal(sums, get(from, group)))
-            sum = isa<FloatType>(element) ? Value(arith::AddFOp::create(builder, loc, sum, part))
-                                          : Value(arith::AddIOp::create(builder, loc, sum, part));
-        put(start, group, sums);
+      // The last CTAs may have fewer groups.
+      Value left = arith::SubIOp::create(builder, loc, constantI32(builder, loc, groups), first);
+      auto reaches = [&](arith::CmpIPredicate predicate, int64_t group) -> Value {
+        return arith::CmpIOp::create(builder, loc, predicate, left, constantI32(builder, loc, group));
+      };
+      guarded(builder, loc, reaches(arith::CmpIPredicate::sge, end), [&] { sumGroups(start, there, begin, end); });
+      guarded(builder, loc, reaches(arith::CmpIPredicate::slt, end), [&] {
+        for (int64_t group = begin; group + 1 < end; ++group)
+          guarded(builder, loc, reaches(arith::CmpIPredicate::sgt, group),
+                  [&] { sumGroups(start, there, group, group + 1); });
       });
+    }
+  }
+
+  /// Groups `begin` … of this CTA's part, which starts at `start`.
+  void sumGroups(Value start, ArrayRef<Value> there, int64_t begin, int64_t end) {
+    SmallVector<SmallVector<Value>> parts;
+    for (int64_t group = begin; group < end; ++group)
+      for (Value from : there)
+        parts.push_back(get(from, group));
+    ArrayRef<SmallVector<Value>> rest(parts);
+    for (int64_t group = begin; group < end; ++group) {
+      SmallVector<Value> sums = rest.front();
+      for (const SmallVector<Value> &part : rest.slice(1, there.size() - 1))
+        for (auto [sum, value] : llvm::zip_equal(sums, part))
+          sum = isa<FloatType>(element) ? Value(arith::AddFOp::create(builder, loc, sum, value))
+                                        : Value(arith::AddIOp::create(builder, loc, sum, value));
+      put(start, group, sums);
+      rest = rest.drop_front(there.size());
     }
   }
 
@@ -135,6 +171,7 @@ private:
   Type element;
   Roles roles;
   int64_t words = kMostWords, pitch = 0;
+  bool putsAgain = false; ///< this op is not the last of its kind
   Value base;
 };
 
@@ -155,7 +192,7 @@ Value lowering::clusterRank(OpBuilder &builder, Location loc) {
 }
 
 void lowering::clusterBarrier(OpBuilder &builder, Location loc) {
-  for (StringRef half : {"barrier.cluster.arrive.release.aligned;", "barrier.cluster.wait.acquire.aligned;"})
+  for (StringRef half : {"barrier.cluster.arrive.relaxed.aligned;", "barrier.cluster.wait.acquire.aligned;"})
     inlineAsm(builder, loc, half, "~{memory}", {}, {}, /*sideEffects=*/true);
 }
 

@@ -63,7 +63,7 @@ struct Roles {
 
 /// Number of the CTA in its cluster, i32.
 mlir::Value clusterRank(mlir::OpBuilder &builder, mlir::Location loc);
-/// All threads of the cluster that have not ended meet here; shared memory is ordered.
+/// All threads of the cluster that have not ended meet here. What they have written is not ordered.
 void clusterBarrier(mlir::OpBuilder &builder, mlir::Location loc);
 
 /// i1: the one thread of its warpgroup that arrives at barriers for all and starts their copies.

@@ -26,8 +26,8 @@ constexpr int64_t kWarpgroupWarps = 4;
 class BlockStore {
 public:
   BlockStore(OpBuilder &builder, Location loc, tilegpu::TmaStoreOp op)
-      : builder(builder), loc(loc), type(op.getValue().getType()), staging(tilegpu::storeStaging(type)),
-        layout(Layout::of(type)), thread(threadId(builder, loc)) {
+      : builder(builder), loc(loc), type(op.getValue().getType()), transposed(op.getTransposed()),
+        staging(tilegpu::storeStaging(type, transposed)), layout(Layout::of(type)), thread(threadId(builder, loc)) {
     Value number = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
     Value shifted = arith::ShRUIOp::create(builder, loc, number, constantI32(builder, loc, 7));
     warpgroup = uniform(builder, loc, shifted);
@@ -43,15 +43,19 @@ public:
     // Rows of this warpgroup among those of its program's.
     Value own = arith::AndIOp::create(builder, loc, warpgroup,
                                       constantI32(builder, loc, layout.numWarps() / kWarpgroupWarps - 1));
+    // Where rows and columns of the accumulator run in the array.
+    const int64_t rowAxis = transposed ? 0 : 1, columnAxis = 1 - rowAxis;
     Value row =
-        arith::AddIOp::create(builder, loc, start[1],
+        arith::AddIOp::create(builder, loc, start[rowAxis],
                               arith::MulIOp::create(builder, loc, own, constantI32(builder, loc, tilegpu::kStoreRows)));
     const int64_t blockRegisters = staging.columns / 8 * 4, blocks = registers.size() / blockRegisters;
     int64_t number = 0;
     for (int64_t m = 0; m < layout.repeat[0]; ++m)
       for (int64_t column = 0; column < columns; column += staging.columns, ++number) {
-        Value buffer = offsetPointer(builder, loc, buffers,
-                                     constantI32(builder, loc, number % tilegpu::kStoreBuffers * staging.blockBytes));
+        Value buffer = offsetPointer(
+            builder, loc, buffers,
+            constantI32(builder, loc,
+                        number % tilegpu::kStoreBuffers * staging.warpgroupBytes / tilegpu::kStoreBuffers));
         // The block before may still be read, unless it was the last of another tile and in this buffer.
         const bool mayBeMine = number == 0 && blocks % tilegpu::kStoreBuffers != 0;
         const int64_t pending = mayBeMine ? 0 : tilegpu::kStoreBuffers - 1;
@@ -61,9 +65,17 @@ public:
         NVVM::FenceProxyOp::create(builder, loc, NVVM::ProxyKind::async_shared,
                                    NVVM::SharedSpaceAttr::get(builder.getContext(), NVVM::SharedSpace::shared_cta));
         warpgroupBarrier(builder, loc, warpgroup);
-        SmallVector<Value> corner{add(start[0], column), add(row, m * rowsOfProgram)};
-        llvm::append_range(corner, start.drop_front(2));
-        send(buffer, map, corner);
+        SmallVector<Value> corner(start);
+        corner[columnAxis] = add(start[columnAxis], column);
+        corner[rowAxis] = add(row, m * rowsOfProgram);
+        for (int64_t box = 0; box < staging.boxes; ++box) {
+          Value part =
+              offsetPointer(builder, loc, buffer, constantI32(builder, loc, box * staging.blockBytes / staging.boxes));
+          SmallVector<Value> place(corner);
+          place[0] = add(place[0], box * staging.lineElems);
+          send(part, map, place);
+        }
+        onSpeaker("cp.async.bulk.commit_group;", "", {});
       }
   }
 
@@ -81,27 +93,41 @@ private:
               constraints.str() + "b,~{memory}", all, {}, /*sideEffects=*/true);
   }
 
-  /// Two columns of a row are neighbours in a thread; of 16-bit elements, stmatrix takes eight rows of 16 bytes.
+  /// Two columns of a row are neighbours in a thread; of 16-bit elements, stmatrix takes eight rows of 16 bytes, or
+  /// eight columns.
   void write(Value buffer, ValueRange registers) {
-    auto shared =
-        tilegpu::SmemType::get(builder.getContext(), {tilegpu::kStoreRows, staging.columns}, type.getElementType(),
-                               tilegpu::SharedAttr::get(builder.getContext(), {1, 0}, staging.swizzle));
+    SmallVector<int64_t> shape{tilegpu::kStoreRows, staging.columns}, axes{0, 1};
+    if (transposed) {
+      std::swap(shape[0], shape[1]);
+      std::swap(axes[0], axes[1]);
+    }
+    auto shared = tilegpu::SmemType::get(builder.getContext(), shape, type.getElementType(),
+                                         tilegpu::SharedAttr::get(builder.getContext(), {1, 0}, staging.swizzle));
     SharedPlacement placement = SharedPlacement::of(shared);
     if (type.getElementTypeBitWidth() != 16 || staging.columns % 16 != 0) {
-      Layout block = Layout::wgmmaAcc({tilegpu::kStoreRows, staging.columns}, kWarpgroupWarps);
-      SharedWalk(builder, loc, placement, buffer, block, shared.getShape(), thread).store(registers);
+      Layout block = Layout::wgmmaAcc({tilegpu::kStoreRows, staging.columns}, kWarpgroupWarps).permuted(axes);
+      SharedWalk(builder, loc, placement, buffer, block, shape, thread).store(registers);
       return;
     }
-    // Lane l gives the address of row l % 16, in the left or right half of 16 columns.
-    Value rowInWarp = arith::AndIOp::create(builder, loc, thread.lane, constantI32(builder, loc, 15));
-    Value warpRow = arith::ShLIOp::create(builder, loc, thread.warp, constantI32(builder, loc, 4));
-    Value half = arith::ShRUIOp::create(builder, loc, thread.lane, constantI32(builder, loc, 4));
-    Value rowCoord = arith::OrIOp::create(builder, loc, warpRow, rowInWarp);
-    Value columnCoord = arith::ShLIOp::create(builder, loc, half, constantI32(builder, loc, 3));
-    SharedAddresses addresses(builder, loc, placement, buffer, {rowCoord, columnCoord});
-    for (int64_t column = 0; column < staging.columns; column += 16) {
-      SmallVector<Value> words = packWords(builder, loc, registers.slice(column / 8 * 4, 8));
-      NVVM::StMatrixOp::create(builder, loc, addresses.at({0, column}), words, NVVM::MMALayout::row,
+    // Four matrices of 8 x 8: rows 0 and 8 of columns 0, then of columns 8. Lane l gives the address of line l % 8 of
+    // matrix l / 8.
+    auto bit = [&](int64_t number, int64_t place) -> Value {
+      Value shifted = arith::ShRUIOp::create(builder, loc, thread.lane, constantI32(builder, loc, number));
+      Value single = arith::AndIOp::create(builder, loc, shifted, constantI32(builder, loc, 1));
+      return arith::ShLIOp::create(builder, loc, single, constantI32(builder, loc, place));
+    };
+    Value line = arith::AndIOp::create(builder, loc, thread.lane, constantI32(builder, loc, 7));
+    Value row = arith::ShLIOp::create(builder, loc, thread.warp, constantI32(builder, loc, 4)), column = bit(4, 3);
+    row = arith::OrIOp::create(builder, loc, row, bit(3, 3));
+    Value &along = transposed ? column : row;
+    along = arith::OrIOp::create(builder, loc, along, line);
+    SmallVector<Value> coordinates{row, column};
+    SharedAddresses addresses(builder, loc, placement, buffer, {coordinates[axes[0]], coordinates[axes[1]]});
+    for (int64_t first = 0; first < staging.columns; first += 16) {
+      SmallVector<Value> words = packWords(builder, loc, registers.slice(first / 8 * 4, 8));
+      const int64_t place[] = {0, first};
+      NVVM::StMatrixOp::create(builder, loc, addresses.at({place[axes[0]], place[axes[1]]}), words,
+                               transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
                                NVVM::LdStMatrixShapeAttr::get(builder.getContext(), 8, 8),
                                NVVM::LdStMatrixEltType::B16);
     }
@@ -121,12 +147,12 @@ private:
                             corner.size(), coordinates, operands.size() - 1)
                   .str(),
               constraints + "r,", operands);
-    onSpeaker("cp.async.bulk.commit_group;", "", {});
   }
 
   OpBuilder &builder;
   Location loc;
   RankedTensorType type;
+  bool transposed;
   tilegpu::StoreStaging staging;
   Layout layout;
   ThreadId thread; ///< inside the warpgroup

@@ -8,6 +8,7 @@
 
 #include "dialects/Conversion/TileToTileGPU/Debugging.h"
 #include "dialects/Conversion/TileToTileGPU/NumWarps.h"
+#include "dialects/Conversion/TileToTileGPU/TransposeProducts.h"
 #include "dialects/TileGPU/IR/Decisions.h"
 #include "dialects/TileGPU/IR/GlobalAccess.h"
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
@@ -238,11 +239,23 @@ int64_t innerDim(Value tile, int64_t kDim, MmaKind kind) {
   return kind == MmaKind::fma || transposes ? contiguousDim(tile) : kDim;
 }
 
+/// True for a left operand that tensor cores cannot read from shared memory as it is stored, while threads can, into
+/// registers that a product takes it from: elements of 32 bits that do not lie along K.
+bool goesThroughRegisters(Value lhs) {
+  return cast<RankedTensorType>(lhs.getType()).getElementTypeBitWidth() == 32 && loadBehind(lhs) &&
+         contiguousDim(lhs) == 0;
+}
+
+/// The contiguous dimension of an operand of an asynchronous product in shared memory.
+int64_t innerDimAsync(Value operand, int64_t kDim) {
+  return kDim == 1 && goesThroughRegisters(operand) ? 0 : innerDim(operand, kDim, MmaKind::wgmma);
+}
+
 /// Why an asynchronous product cannot read the operand where it arrives; nothing if the copy engine fetches it, or if
 /// it is computed anyway. A load by threads is better off with copies ahead and mma.sync.
 std::optional<Obstacle> whyNotReadAsynchronously(StringRef side, Value operand, int64_t kDim) {
   auto tile = cast<RankedTensorType>(operand.getType());
-  const int64_t inner = innerDim(operand, kDim, MmaKind::wgmma);
+  const int64_t inner = innerDimAsync(operand, kDim);
   SmemType shared = smemType(tile, inner);
   if (shared.getLayout().getSwizzle() == 0)
     return Obstacle{llvm::formatv("the rows of its {0} operand are no multiple of 32 bytes", side),
@@ -295,10 +308,15 @@ int64_t warpsForAsyncProducts(ArrayRef<tile::MmaOp> products, TargetAttr target,
 }
 
 /// Tells which unit multiplies, and what stood in the way of a better one.
-void explainProducts(ArrayRef<tile::MmaOp> products, TargetAttr target, int64_t asyncWarps, int64_t requested) {
+void explainProducts(ArrayRef<tile::MmaOp> products, TargetAttr target, int64_t asyncWarps, int64_t requested,
+                     bool isTransposed) {
   for (tile::MmaOp op : products) {
-    const std::pair<StringRef, std::string> facts[] = {{"shape", timesText(extentsOf(op))},
-                                                       {"elements", elementsText(op)}};
+    std::array<int64_t, 3> extents = extentsOf(op);
+    if (isTransposed)
+      std::swap(extents[0], extents[1]);
+    SmallVector<std::pair<StringRef, std::string>> facts{{"shape", timesText(extents)}, {"elements", elementsText(op)}};
+    if (isTransposed)
+      facts.push_back({"operands", "exchanged, the result is transposed"});
     if (asyncWarps != 0) {
       tellPassed(op, "product", "wgmma", facts);
       continue;
@@ -323,7 +341,11 @@ public:
     MmaKind kind = async ? MmaKind::wgmma : chooseKind(op, target);
     Value lhs = op.getLhs();
     if (kind == MmaKind::fma || !comesFromProduct(lhs))
-      lhs = inSharedMemory(op, lhs, innerDim(lhs, /*kDim=*/1, kind));
+      lhs = inSharedMemory(op, lhs, async ? innerDimAsync(lhs, /*kDim=*/1) : innerDim(lhs, /*kDim=*/1, kind));
+    if (async && goesThroughRegisters(op.getLhs())) {
+      builder.setInsertionPoint(op);
+      lhs = LocalLoadOp::create(builder, op.getLoc(), op.getLhs().getType(), lhs);
+    }
     Value rhs = inSharedMemory(op, op.getRhs(), innerDim(op.getRhs(), /*kDim=*/0, kind));
     builder.setInsertionPoint(op);
     auto product = MmaOp::create(builder, op.getLoc(), op.getType(), lhs, rhs, op.getAcc(), kind, op.getAllowTf32(),
@@ -400,9 +422,21 @@ struct TileToTileGPU : PassWrapper<TileToTileGPU, OperationPass<ModuleOp>> {
       return failure();
     auto hint = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps);
     const int64_t requested = numWarps ? numWarps : hint ? hint.getInt() : 0;
-    SmallVector<tile::MmaOp> products;
-    kernel.walk([&](tile::MmaOp op) { products.push_back(op); });
-    const int64_t asyncWarps = warpsForAsyncProducts(products, attribute, requested ? requested : plannedWarps(kernel));
+    SmallVector<tile::MmaOp> products = productsOf(kernel);
+    const int64_t wantedWarps = requested ? requested : plannedWarps(kernel);
+    int64_t asyncWarps = warpsForAsyncProducts(products, attribute, wantedWarps);
+    bool isTransposed = false;
+    if (asyncWarps == 0 && !products.empty() && attribute.has("wgmma")) {
+      OwningOpRef<tile::KernelOp> other = kernel.clone();
+      transposeProducts(*other);
+      SmallVector<tile::MmaOp> transposed = productsOf(*other);
+      if (int64_t otherWarps = warpsForAsyncProducts(transposed, attribute, wantedWarps)) {
+        kernel.getBody().takeBody(other->getBody());
+        products = std::move(transposed);
+        asyncWarps = otherWarps;
+        isTransposed = true;
+      }
+    }
     FailureOr<int64_t> warps = chooseNumWarps(kernel, asyncWarps ? asyncWarps : requested);
     if (failed(warps))
       return failure();
@@ -417,12 +451,18 @@ struct TileToTileGPU : PassWrapper<TileToTileGPU, OperationPass<ModuleOp>> {
                  requested == *warps ? "num_warps"
                  : asyncWarps        ? "wgmma takes whole warpgroups"
                                      : "from the size of its largest tile");
-      explainProducts(products, attribute, asyncWarps, requested);
+      explainProducts(products, attribute, asyncWarps, requested, isTransposed);
     }
     ProductRewriter rewriter(kernel, attribute, asyncWarps != 0);
     for (tile::MmaOp op : products)
       rewriter.rewrite(op);
     return success();
+  }
+
+  static SmallVector<tile::MmaOp> productsOf(tile::KernelOp kernel) {
+    SmallVector<tile::MmaOp> products;
+    kernel.walk([&](tile::MmaOp op) { products.push_back(op); });
+    return products;
   }
 
   /// Warps of a program under the planned schedule; 0 without one.

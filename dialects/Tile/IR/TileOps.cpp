@@ -46,6 +46,12 @@ template <typename T> SmallVector<T> permuted(ArrayRef<T> values, ArrayRef<int64
   return llvm::map_to_vector(order, [&](int64_t dim) { return values[dim]; });
 }
 
+ViewType permutedView(ViewType view, ArrayRef<int64_t> order) {
+  return ViewType::get(view.getContext(), permuted(view.getShape(), order), view.getElementType(),
+                       permuted(view.getStrides(), order), permuted(view.getDivisible(), order),
+                       permuted(view.getStrideAlign(), order), view.getAlign(), view.getIndexBits(), view.getAccess());
+}
+
 LogicalResult verifyElementType(Operation *op, StringRef what, Type expected, Type found) {
   if (expected != found)
     return op->emitOpError(what) << " must be " << expected << ", found " << found;
@@ -112,15 +118,15 @@ LogicalResult ViewOfOp::verify() {
   return verifyElementType(*this, "result", getPartition().getType().getView(), getType());
 }
 
+void PermuteViewOp::build(OpBuilder &builder, OperationState &state, Value view, ArrayRef<int64_t> order) {
+  build(builder, state, permutedView(cast<ViewType>(view.getType()), order), view, order);
+}
+
 LogicalResult PermuteViewOp::verify() {
   ViewType source = getView().getType();
   if (failed(verifyOrder(*this, getOrder(), source.getRank())))
     return failure();
-  auto expected = ViewType::get(getContext(), permuted(source.getShape(), getOrder()), source.getElementType(),
-                                permuted(source.getStrides(), getOrder()), permuted(source.getDivisible(), getOrder()),
-                                permuted(source.getStrideAlign(), getOrder()), source.getAlign(), source.getIndexBits(),
-                                source.getAccess());
-  return verifyElementType(*this, "result", expected, getType());
+  return verifyElementType(*this, "result", permutedView(source, getOrder()), getType());
 }
 
 LogicalResult ViewCastOp::verify() {

@@ -105,6 +105,7 @@ def Tile_PermuteViewOp : Tile_Op<"permute_view", [Pure]> {
   let arguments = (ins Tile_ViewType:$view, DenseI64ArrayAttr:$order);
   let results = (outs Tile_ViewType:$result);
   let assemblyFormat = "$view $order attr-dict `:` type($view) `->` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$view, "::llvm::ArrayRef<int64_t>":$order)>];
   let hasVerifier = 1;
   let hasFolder = 1;
 }

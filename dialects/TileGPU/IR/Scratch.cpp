@@ -43,13 +43,24 @@ ConversionPlan tilec::tilegpu::conversionPlan(Operation *op) {
   return planConversion(Layout::of(source), Layout::of(convert.getType()), elementBytes(source.getElementType()));
 }
 
-StoreStaging tilec::tilegpu::storeStaging(RankedTensorType tile) {
+StoreStaging tilec::tilegpu::storeStaging(RankedTensorType tile, bool transposed) {
+  constexpr int64_t kBlockBytes = 8192, kColumnUnit = 8;
   StoreStaging staging;
-  const int64_t bytes = elementBytes(tile.getElementType());
-  staging.swizzle = widestSwizzle(tile.getDimSize(1) * bytes);
-  staging.columns = (16 << staging.swizzle) / bytes;
+  const int64_t bytes = elementBytes(tile.getElementType()), columns = tile.getDimSize(1);
+  staging.swizzle = widestSwizzle((transposed ? kStoreRows : columns) * bytes);
+  staging.lineElems = (16 << staging.swizzle) / bytes;
+  if (transposed) {
+    staging.boxes = kStoreRows / staging.lineElems;
+    for (staging.columns = kBlockBytes / (kStoreRows * bytes); columns % staging.columns != 0;)
+      staging.columns -= kColumnUnit;
+    staging.linesPerBox = staging.columns;
+  } else {
+    staging.columns = staging.lineElems;
+    staging.linesPerBox = kStoreRows;
+  }
   staging.blockBytes = kStoreRows * staging.columns * bytes;
-  staging.warpgroupBytes = kStoreBuffers * staging.blockBytes;
+  // A swizzle starts anew with every buffer.
+  staging.warpgroupBytes = kStoreBuffers * llvm::alignTo(staging.blockBytes, kTileAlignment);
   return staging;
 }
 

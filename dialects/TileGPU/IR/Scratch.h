@@ -30,13 +30,16 @@ ReduceScratch reduceScratch(mlir::Operation *reduce);
 /// The plan of a `tilegpu.convert_layout`.
 ConversionPlan conversionPlan(mlir::Operation *convert);
 
-/// How a `tilegpu.tma_store` goes to shared memory: in blocks of 64 rows by `columns`, from two buffers a warpgroup.
+/// How a `tilegpu.tma_store` goes to shared memory: in blocks of 64 rows of the accumulator by `columns`, from two
+/// buffers a warpgroup, each in boxes of lines with 32, 64 or 128 bytes. Transposed, lines run along the rows.
 struct StoreStaging {
-  int64_t columns = 0, swizzle = 0;
+  int64_t columns = 0, swizzle = 0;       ///< no swizzle: there is no such line
+  int64_t lineElems = 0, linesPerBox = 0; ///< of a box
+  int64_t boxes = 1;                      ///< of a block, side by side along the lines
   int64_t blockBytes = 0;
   int64_t warpgroupBytes = 0;
 };
-StoreStaging storeStaging(mlir::RankedTensorType tile);
+StoreStaging storeStaging(mlir::RankedTensorType tile, bool transposed);
 
 /// Bytes of shared memory that `op` uses only while it runs: it writes them,
 /// waits for all warps, and reads them. 0 for most ops.

@@ -345,9 +345,11 @@ def TileGPU_TmaStoreOp : TileGPU_Op<"tma_store", [
   let description = [{
     Each warpgroup puts the blocks of its rows into one of two buffers of its own, from
     where the copy engine takes them; it waits for a buffer, never for the array.
-    `offsets` as for tma_load; what lies outside the array is dropped.
+    `offsets` as for tma_load; what lies outside the array is dropped. `transposed`
+    says that neighbours along the rows, not the columns, are neighbours in the array.
   }];
-  let arguments = (ins TileGPU_Tile:$value, TileGPU_TensorMapType:$map, Variadic<Index>:$offsets);
+  let arguments = (ins TileGPU_Tile:$value, TileGPU_TensorMapType:$map, Variadic<Index>:$offsets,
+                       UnitAttr:$transposed);
   let assemblyFormat = "$value `to` $map `[` $offsets `]` attr-dict `:` type($value)";
 }
 

@@ -202,19 +202,17 @@ std::variant<TmaAccess, std::string> TmaAccess::of(tile::LoadOp load, SmemType d
   return access;
 }
 
-std::variant<TmaAccess, std::string> TmaAccess::ofStore(Value dest, ArrayRef<int64_t> shape, RankedTensorType type) {
+std::variant<TmaAccess, std::string> TmaAccess::ofStore(Value dest, ArrayRef<int64_t> shape, RankedTensorType type,
+                                                        int64_t inner) {
   tile::ViewType view = viewOf(dest);
   const int64_t bytes = view.getElementBytes();
   std::optional<SmallVector<int64_t>> kept = keptDims(shape, type.getShape());
   if (type.getRank() != 2 || type.getElementType() != view.getElementType() || !kept)
     return "its tile is no matrix of the array's elements";
-  const int64_t swizzle = widestSwizzle(type.getDimSize(1) * bytes);
-  if (swizzle == 0 || type.getDimSize(0) % kStoreRows != 0)
-    return "its tile is not made of blocks of 64 rows of 32 bytes";
   // The engine writes whole chunks of 16 bytes, also those that the array's rows end in.
-  if (view.getDivisible()[(*kept)[1]] * bytes % kTmaAlignment != 0)
+  if (view.getDivisible()[(*kept)[inner]] * bytes % kTmaAlignment != 0)
     return "the rows of its array are no multiple of 16 bytes";
-  SmallVector<int64_t> order{(*kept)[1], (*kept)[0]};
+  SmallVector<int64_t> order{(*kept)[inner], (*kept)[1 - inner]};
   for (int64_t dim : llvm::reverse(llvm::seq<int64_t>(0, view.getRank())))
     if (!llvm::is_contained(*kept, dim))
       order.push_back(dim);
@@ -223,7 +221,5 @@ std::variant<TmaAccess, std::string> TmaAccess::ofStore(Value dest, ArrayRef<int
     return *why;
   access.extent = llvm::map_to_vector(access.dims, [&](int64_t dim) { return shape[dim]; });
   access.box = access.extent;
-  access.box[0] = (16 << swizzle) / bytes;
-  access.box[1] = kStoreRows;
   return access;
 }

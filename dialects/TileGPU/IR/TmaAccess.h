@@ -19,10 +19,10 @@ struct TmaAccess {
 
   /// The access, or why there is none. `dest` may lack dimensions of extent 1 that the loaded tile has.
   static std::variant<TmaAccess, std::string> of(tile::LoadOp load, SmemType dest);
-  /// The same for a matrix of `type` that is stored to `dest` (a view or partition) in blocks of `kStoreRows` rows;
-  /// `shape` is the stored tile's, with further dimensions of extent 1.
+  /// The same for a matrix of `type` that is stored to `dest` (a view or partition), where its dimension `inner` is
+  /// contiguous; the box is the caller's. `shape` is the stored tile's, with further dimensions of extent 1.
   static std::variant<TmaAccess, std::string> ofStore(mlir::Value dest, llvm::ArrayRef<int64_t> shape,
-                                                      mlir::RankedTensorType type);
+                                                      mlir::RankedTensorType type, int64_t inner);
 };
 
 /// The load behind `tile`, directly or through a reshape that takes dimensions of extent 1 away; null if there is none.
@@ -40,7 +40,7 @@ llvm::SmallVector<mlir::Value> controlOf(mlir::Operation *op);
 /// The most elements of a box along a dimension, and the bytes that addresses and strides are multiples of.
 inline constexpr int64_t kMaxBoxExtent = 256, kTmaAlignment = 16;
 
-/// Rows of a block that a warpgroup stores, and its buffers for blocks.
+/// Rows of an accumulator in a block that a warpgroup stores, and its buffers for blocks.
 inline constexpr int64_t kStoreRows = 64, kStoreBuffers = 2;
 
 /// Swizzle of a tile whose rows have `rowBytes`: the widest that divides them; 0 if none does.

@@ -145,8 +145,8 @@ private:
       } else if (auto store = dyn_cast<TmaStoreOp>(op)) {
         // The copy engine reads the buffers while the program goes on.
         const int64_t warpgroups = programs() * warps() / kWarpgroup;
-        buffers.push_back({op, order.span(kernel), warpgroups * storeStaging(store.getValue().getType()).warpgroupBytes,
-                           kTileAlignment});
+        const StoreStaging staging = storeStaging(store.getValue().getType(), store.getTransposed());
+        buffers.push_back({op, order.span(kernel), warpgroups * staging.warpgroupBytes, kTileAlignment});
       } else if (int64_t bytes = programBytes(op)) {
         buffers.push_back({op, order.span(op), programs() * bytes, kScratchAlignment});
       }

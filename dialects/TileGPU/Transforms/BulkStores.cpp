@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/TileGPU/IR/Decisions.h"
 #include "dialects/TileGPU/IR/Layout.h"
+#include "dialects/TileGPU/IR/Scratch.h"
 #include "dialects/TileGPU/IR/TmaAccess.h"
 #include "dialects/TileGPU/Transforms/Passes.h"
 
@@ -41,32 +42,41 @@ public:
       value = step->getOperand(0);
     }
     auto type = cast<RankedTensorType>(value.getType());
-    constexpr int64_t kWarpgroup = 4, kRowsOfWarp = 16;
-    if (store.getIndices().empty() || type.getRank() != 2 || numWarps % kWarpgroup != 0 ||
-        type.getDimSize(0) % (kRowsOfWarp * numWarps) != 0 || type.getDimSize(1) % 8 != 0 ||
-        Layout::of(type) != Layout::wgmmaAcc(type.getShape(), numWarps))
+    std::optional<int64_t> rows = store.getIndices().empty() ? std::nullopt : rowsOfAccumulator(type);
+    if (!rows)
       return "its tile does not lie as the result of wgmma does";
     ArrayRef<int64_t> shape = store.getValue().getType().getShape();
-    std::variant<TmaAccess, std::string> found = TmaAccess::ofStore(store.getDest(), shape, type);
+    int64_t inner = 1;
+    std::variant<TmaAccess, std::string> found = TmaAccess::ofStore(store.getDest(), shape, type, inner);
+    if (std::variant<TmaAccess, std::string> other = TmaAccess::ofStore(store.getDest(), shape, type, 0);
+        found.index() != 0 && other.index() == 0) {
+      found = std::move(other);
+      inner = 0;
+    }
     if (auto *reason = std::get_if<std::string>(&found))
       return *reason;
     auto *access = &std::get<TmaAccess>(found);
     Location loc = store.getLoc();
-    builder.setInsertionPointToStart(&kernel.getBody().front());
-    auto view = dyn_cast<tile::ViewType>(access->root.getType());
-    if (!view)
-      view = cast<tile::PartitionType>(access->root.getType()).getView();
-    const int64_t swizzle = llvm::Log2_64(access->box.front() * view.getElementBytes() / 16);
+    builder.setInsertionPoint(store);
+    if (*rows == 1)
+      value = rowsFirst(loc, value);
+    const bool transposed = inner == *rows;
+    const StoreStaging staging = storeStaging(cast<RankedTensorType>(value.getType()), transposed);
+    if (staging.swizzle == 0)
+      return "its tile is not made of lines of 32 bytes";
+    access->box[0] = staging.lineElems;
+    access->box[1] = staging.linesPerBox;
     tellPassed(store, "store", "TMA", factsOf(store));
+    builder.setInsertionPointToStart(&kernel.getBody().front());
     Value map = TensorMapOp::create(builder, loc, TensorMapType::get(builder.getContext()), access->root, access->order,
-                                    access->box, swizzle);
+                                    access->box, staging.swizzle);
     builder.setInsertionPoint(store);
     SmallVector<Value> offsets;
     for (int64_t dim : access->dims) {
       Value extent = arith::ConstantIndexOp::create(builder, loc, shape[dim]);
       offsets.push_back(arith::MulIOp::create(builder, loc, store.getIndices()[dim], extent));
     }
-    TmaStoreOp::create(builder, loc, value, map, offsets);
+    TmaStoreOp::create(builder, loc, value, map, offsets, transposed);
     store.erase();
     for (Operation *step : steps)
       if (step->use_empty())
@@ -75,6 +85,31 @@ public:
   }
 
 private:
+  /// The dimension of which every warpgroup has 64, if the tile lies as the accumulator of wgmma or its transpose.
+  std::optional<int64_t> rowsOfAccumulator(RankedTensorType type) const {
+    constexpr int64_t kWarpgroup = 4, kRowsOfWarp = 16, kColumnUnit = 8;
+    if (type.getRank() != 2 || numWarps % kWarpgroup != 0)
+      return std::nullopt;
+    const Layout layout = Layout::of(type);
+    for (int64_t rows : {0, 1}) {
+      const int64_t shape[] = {type.getDimSize(rows), type.getDimSize(1 - rows)}, order[] = {rows, 1 - rows};
+      if (shape[0] % (kRowsOfWarp * numWarps) == 0 && shape[1] % kColumnUnit == 0 &&
+          layout.permuted(order) == Layout::wgmmaAcc(shape, numWarps))
+        return rows;
+    }
+    return std::nullopt;
+  }
+
+  /// The tile with its dimensions exchanged; no register changes.
+  Value rowsFirst(Location loc, Value tile) {
+    constexpr int64_t kExchange[] = {1, 0};
+    auto type = cast<RankedTensorType>(tile.getType());
+    const Layout layout = Layout::of(type).permuted(kExchange);
+    auto exchanged = RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)}, type.getElementType(),
+                                           layout.attr(builder.getContext()));
+    return tile::PermuteOp::create(builder, loc, exchanged, tile, kExchange);
+  }
+
   tile::KernelOp kernel;
   int64_t numWarps;
   OpBuilder builder;

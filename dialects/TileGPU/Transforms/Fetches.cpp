@@ -11,15 +11,17 @@ using namespace tilec::tilegpu;
 
 namespace {
 /// Nothing when asynchronous products are all that reads the tile, and one of them does every time: a product holds the
-/// warps of a warpgroup together until all of them have seen the stage that one of them will free.
+/// warps of a warpgroup together until all of them have seen the stage that one of them will free. Its registers hold
+/// what it reads by then.
 std::optional<std::string> whyNotForAsyncProducts(LocalAllocOp alloc) {
-  auto isAsync = [](Operation *user) {
-    auto product = dyn_cast<MmaOp>(user);
+  auto isAsync = [](Operation *reader) {
+    auto product = dyn_cast<MmaOp>(reader);
     return product && product.isWgmma();
   };
-  if (!llvm::all_of(alloc->getUsers(), isAsync))
+  SmallVector<Operation *> readers = readersOf(alloc);
+  if (!llvm::all_of(readers, isAsync))
     return "only products of wgmma are fetched for";
-  if (llvm::none_of(alloc->getUsers(), [&](Operation *user) { return user->getBlock() == alloc->getBlock(); }))
+  if (llvm::none_of(readers, [&](Operation *reader) { return reader->getBlock() == alloc->getBlock(); }))
     return "its product is not in every turn";
   return std::nullopt;
 }
@@ -36,6 +38,17 @@ std::variant<Fetch, std::string> fetchOf(LocalAllocOp alloc, tile::LoadOp load) 
   return Fetch{load, alloc, std::move(std::get<TmaAccess>(access))};
 }
 } // namespace
+
+SmallVector<Operation *> tilec::tilegpu::readersOf(LocalAllocOp alloc) {
+  SmallVector<Operation *> readers;
+  for (Operation *user : alloc->getUsers())
+    if (isa<LocalLoadOp>(user) &&
+        llvm::all_of(user->getUsers(), [&](Operation *reader) { return reader->getBlock() == user->getBlock(); }))
+      llvm::append_range(readers, user->getUsers());
+    else
+      readers.push_back(user);
+  return readers;
+}
 
 SmallVector<Fetch, 0> tilec::tilegpu::findFetches(tile::KernelOp kernel) {
   SmallVector<Fetch, 0> fetches;
@@ -97,10 +110,13 @@ SmallVector<Channel, 0> tilec::tilegpu::joinFetches(ArrayRef<Fetch> fetches) {
   llvm::EquivalenceClasses<Operation *> together;
   for (Fetch fetch : fetches) {
     together.insert(fetch.alloc);
-    for (Operation *user : fetch.alloc->getUsers())
-      for (Value operand : user->getOperands())
+    for (Operation *reader : readersOf(fetch.alloc))
+      for (Value operand : reader->getOperands()) {
+        if (auto registers = operand.getDefiningOp<LocalLoadOp>())
+          operand = registers.getSource();
         if (auto other = operand.getDefiningOp<LocalAllocOp>(); other && other->getBlock() == fetch.alloc->getBlock())
           together.unionSets(fetch.alloc, other);
+      }
   }
   SmallVector<Channel, 0> channels;
   DenseMap<Operation *, size_t> numbers;

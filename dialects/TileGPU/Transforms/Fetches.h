@@ -31,6 +31,9 @@ struct Channel {
   }
 };
 
+/// Who reads a tile in shared memory: the users, or those of registers that it is loaded into for them.
+llvm::SmallVector<mlir::Operation *> readersOf(LocalAllocOp alloc);
+
 /// The tiles of a kernel that products read as the copy engine brings them.
 llvm::SmallVector<Fetch, 0> findFetches(tile::KernelOp kernel);
 

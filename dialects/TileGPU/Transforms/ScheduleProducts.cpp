@@ -35,11 +35,19 @@ bool isFetchedAhead(Value operand) {
   return slot && slot.getRing().getType().getShape().front() > 1;
 }
 
+/// True for registers that are filled from a stage. A product that reads them is complete before they are filled again.
+bool isFetchedToRegisters(Value operand) {
+  while (auto convert = operand.getDefiningOp<ConvertLayoutOp>())
+    operand = convert.getSource();
+  return operand.getDefiningOp<LocalLoadOp>() != nullptr;
+}
+
 /// The chain that starts at a carried value, if it does nothing but accumulate products of fetched tiles.
 std::optional<Chain> chainFrom(scf::ForOp loop, unsigned number) {
   std::optional<SmallVector<MmaOp>> products = accumulation(loop, number);
   if (!products || !llvm::all_of(*products, [](MmaOp product) {
-        return product.isWgmma() && isFetchedAhead(product.getLhs()) && isFetchedAhead(product.getRhs());
+        return product.isWgmma() && isFetchedAhead(product.getRhs()) &&
+               (isFetchedAhead(product.getLhs()) || isFetchedToRegisters(product.getLhs()));
       }))
     return std::nullopt;
   return Chain{number, std::move(*products)};
@@ -79,10 +87,12 @@ public:
     rewriter.setInsertionPointToStart(loop.getBody());
     Value later =
         arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
-    for (MmaOp product : products)
-      product.setInFlight(1);
     for (Chain &chain : chains)
       startFromNothing(chain, later);
+    if (llvm::any_of(products, [](MmaOp product) { return isFetchedToRegisters(product.getLhs()); }))
+      return finish({});
+    for (MmaOp product : products)
+      product.setInFlight(1);
     // Behind the last product of a turn, all of the turn before are complete.
     SmallVector<QueueReleaseOp> releases(loop.getBody()->getOps<QueueReleaseOp>());
     for (QueueReleaseOp release : releases) {

@@ -143,6 +143,20 @@ bool hasRowsOfTiles(tile::KernelOp kernel) {
   return !partitions.empty() && cast<tile::PartitionType>(*partitions.begin()).getRank() >= 2;
 }
 
+/// True when a CTA at a row of tiles behind the last stores nothing: bounds are checked there. A cluster has such a
+/// row where their number is odd.
+bool dropsRowsBeyond(tile::KernelOp kernel) {
+  return !kernel
+              .walk([](tile::StoreOp store) {
+                auto partition = dyn_cast<tile::PartitionType>(store.getDest().getType());
+                const int64_t rows = partition ? partition.getRank() - 2 : 0;
+                const bool checked =
+                    partition && partition.getView().getDivisible()[rows] % partition.getTileShape()[rows] != 0;
+                return checked ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
 /// True when CTAs at different rows of tiles run the same fetches as often: then they can fetch for each other.
 bool rowsFetchAlike(ArrayRef<Fetch> fetches) {
   return llvm::none_of(fetches, [](const Fetch &fetch) {
@@ -185,6 +199,13 @@ int64_t accumulatorElements(tile::KernelOp kernel) {
     if (!isa_and_nonnull<MmaOp>(product.getAcc().getDefiningOp())) // else it is the same accumulator
       elements += product.getAcc().getType().getNumElements();
   });
+  return elements;
+}
+
+/// Elements of left operands that products take from registers; the next turn's are on their way by then.
+int64_t leftElements(tile::KernelOp kernel) {
+  int64_t elements = 0;
+  kernel.walk([&](LocalLoadOp load) { elements += 2 * cast<RankedTensorType>(load.getType()).getNumElements(); });
   return elements;
 }
 
@@ -318,7 +339,7 @@ private:
       QueueSkipOp::create(builder, loc, channel.queue, arith::MulIOp::create(builder, loc, count, program));
       QueueSkipOp::create(end, loc, channel.queue, arith::MulIOp::create(builder, loc, count, others));
       for (Fetch &fetch : channel.fetches)
-        for (Operation *user : fetch.alloc->getUsers()) {
+        for (Operation *user : readersOf(fetch.alloc)) {
           Operation *reader = walk.getBody()->findAncestorOpInBlock(*user);
           first = !first || reader->isBeforeInBlock(first) ? reader : first;
           last = !last || last->isBeforeInBlock(reader) ? reader : last;
@@ -348,7 +369,7 @@ private:
     for (auto [fetch, ring] : llvm::zip_equal(channel.fetches, channel.rings)) {
       builder.setInsertionPointAfterValue(stage);
       Value slot = RingSlotOp::create(builder, fetch.load.getLoc(), fetch.type(), ring, stage);
-      for (Operation *user : fetch.alloc->getUsers())
+      for (Operation *user : readersOf(fetch.alloc))
         if (Operation *reader = block->findAncestorOpInBlock(*user); lastReader->isBeforeInBlock(reader))
           lastReader = reader;
       Operation *reshape = fetch.alloc.getSource().getDefiningOp(); // or the load
@@ -421,7 +442,7 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
         .run();
     const int64_t warps = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps).getInt();
     const int64_t most = computesOnTiles(kernel) ? kMostBesideArithmetic : kMostStartingAccumulators;
-    if (accumulatorElements(kernel) > most * warps * kLanes)
+    if (accumulatorElements(kernel) + leftElements(kernel) > most * warps * kLanes)
       kernel->setAttr(TileGPUDialect::kMovesRegisters, Builder(&getContext()).getUnitAttr());
   }
 
@@ -431,6 +452,7 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
     SmallVector<Fetch, 0> fetches = findFetches(kernel);
     StringRef whyNot = !target.has("tma_multicast") ? "the target has no multicast"
                        : !hasRowsOfTiles(kernel)    ? "the output has no rows of tiles"
+                       : !dropsRowsBeyond(kernel)   ? "a row of tiles too many would be stored"
                        : !rowsFetchAlike(fetches)   ? "the turns of a tile's loop depend on its row"
                                                     : "";
     const bool straddle = rowsStraddleLines(fetches);

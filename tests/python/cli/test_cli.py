@@ -120,7 +120,8 @@ def test_inspect_plan_shows_what_was_looked_at_for_auto(capsys):
     lines = out.splitlines()
     assert lines[1] == "tile (64, 64) for tl.AUTO: 64 programs"
     table = lines[lines.index("") + 1 : lines.index("{")]
-    assert table[0].split() == ["tile", "schedule", "split", "K", "programs", "waves", "cycles"]
+    titles = ["tile", "schedule", "split", "K", "cluster", "programs", "waves", "cycles"]
+    assert table[0].split() == titles
     assert [line.split("  ")[0] for line in table if line.endswith("chosen")] == ["(64, 64)"]
     assert any(line.endswith("no wgmma") for line in table)
 

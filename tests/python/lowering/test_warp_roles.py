@@ -65,6 +65,36 @@ def test_matmul_of_transposed_operands_is_sound(tile, transposed):
         assert_sound(compiled, shapes_of(*tile, 64, tiles=tiles, turns=turns), CTAS, seeds=6)
 
 
+@pytest.mark.parametrize("tile", [(16, 64), (32, 128), (8, 256)])
+def test_products_of_few_rows_are_sound(tile):
+    compiled = compile_matmul(*tile)
+    assert "transposed" in compiled.tilegpu
+    for tiles, turns in itertools.product((1, 3), (1, 2, 5)):
+        assert_sound(compiled, shapes_of(*tile, 64, tiles=tiles, turns=turns), CTAS, seeds=4)
+
+
+@tl.kernel
+def in_tf32(c, a, b, *, tk: tl.Constant[int] = 32):
+    i, j = c.index
+    tm, tn = c.tile_shape
+    acc = tl.zeros((tm, tn), tl.float32)
+    for k in range(a.num_tiles(1, tk)):
+        x, y = a.load((i, k), (tm, tk)), b.load((k, j), (tk, tn))
+        acc = tl.mma(x.to(tl.tfloat32), y.to(tl.tfloat32), acc)
+    c.store(acc)
+
+
+@pytest.mark.parametrize("schedule", ["cooperative", "pingpong", "single"])
+@pytest.mark.parametrize("tile", [(64, 128), (256, 128)])
+def test_left_operands_that_go_through_registers_are_sound(tile, schedule):
+    c, a, b = arrays((512, 512), (512, 256), (256, 512), dtype=np.float32)
+    compiled = compile_kernel(in_tf32, tl.partition(c, tile), a, b)
+    compiled = planned(compiled, {"schedule": schedule, "cluster": [1, 1], "raster": 4})
+    assert "tilegpu.local_load" in compiled.tilegpu
+    for tiles, turns in itertools.product((1, 3), (1, 2, 5)):
+        assert_sound(compiled, shapes_of(*tile, 32, tiles=tiles, turns=turns), CTAS, seeds=4)
+
+
 @pytest.mark.parametrize("ctas", [1, 2, 3, 7])
 def test_tiles_are_stored_once_whatever_the_grid(ctas):
     compiled = compile_matmul(128, 128)

@@ -10,7 +10,7 @@ from warp_roles.cta import Frame
 from warp_roles.kernel import Kernel, Runner, Step, is_tile, reads, run, step, tile_of
 from warp_roles.products import accumulated
 from warp_roles.scalars import function_of
-from warp_roles.terms import POISON, Term, added, constant, plain
+from warp_roles.terms import POISON, Term, added, constant, plain, transposed
 
 IGNORED = {"operandSegmentSizes", "tilegpu.shared_offset", "overflowFlags"}
 
@@ -174,6 +174,20 @@ def index(op: Any, kernel: Kernel) -> Step:
     def execute(frame: Frame) -> None:
         for number, coordinate in zip(results, frame.cta.tile, strict=True):
             frame.values[number] = coordinate
+
+    return execute
+
+
+@step("tile.permute")
+def permute(op: Any, kernel: Kernel) -> Step:
+    (source,), (result,) = kernel.numbers(op.operands), kernel.numbers(op.results)
+    order = tuple(op.attributes["order"])
+
+    def execute(frame: Frame) -> None:
+        tile = tile_of(frame, frame.values[source])
+        frame.values[result] = (
+            transposed(tile) if order == (1, 0) else Term.of("permute", order, tile)
+        )
 
     return execute
 

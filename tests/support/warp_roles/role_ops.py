@@ -13,9 +13,9 @@ from warp_roles.kernel import Kernel, Runner, Step, is_tile, run, step, tile_of
 from warp_roles.memory import TILE_ALIGNMENT, Buffer, Content, element_bytes
 from warp_roles.plain_ops import product_detail
 from warp_roles.products import WARPS, Pending, accumulated
-from warp_roles.terms import Term, View, added, zero_of
+from warp_roles.terms import Term, View, added, transposed, zero_of
 
-STORE_ROWS, STORE_BUFFERS = 64, 2
+STORE_ROWS, STORE_BUFFERS, STORE_BYTES, ALIGNMENT = 64, 2, 8192, 1024
 WGMMA = 2  # of MmaKind
 
 
@@ -352,19 +352,29 @@ def tma_store(op: Any, kernel: Kernel) -> Runner:
     value, array, *offsets = kernel.numbers(op.operands)
     rows, columns = op.operands[0].type.shape
     item = element_bytes(str(op.operands[0].type.element_type))
-    row_bytes = next(width for width in (128, 64, 32) if columns * item % width == 0)
-    block_bytes = STORE_ROWS * row_bytes
+    by_rows = "transposed" in op.attributes
+    if by_rows:
+        most = STORE_BYTES // (STORE_ROWS * item)
+        block_columns = next(width for width in range(most, 0, -8) if columns % width == 0)
+    else:
+        row_bytes = next(width for width in (128, 64, 32) if columns * item % width == 0)
+        block_columns = row_bytes // item
+    block_bytes = STORE_ROWS * block_columns * item
+    stride = -(-block_bytes // ALIGNMENT) * ALIGNMENT
     start = offset_of(op)
 
     def execute(frame: Frame) -> Run:
         cta, group = frame.cta, frame.warpgroup
         stores, together = cta.bulk_stores[group], cta.warpgroup_barriers[group]
         term = tile_of(frame, frame.values[value])
+        # The array's dimensions behind the tile's rows and columns: lines run along the first.
+        behind = frame.values[array].dims[:2] if by_rows else frame.values[array].dims[1::-1]
+        term = term if behind[0] < behind[1] else transposed(term)
         place = frame.values[array].place([frame.values[offset] for offset in offsets])
         groups = cta.warps // WARPS
-        blocks = rows // STORE_ROWS // groups * (columns * item // row_bytes)
+        blocks = rows // STORE_ROWS // groups * (columns // block_columns)
         for number in range(blocks):
-            buffer = start + (group * STORE_BUFFERS + number % STORE_BUFFERS) * block_bytes
+            buffer = start + (group * STORE_BUFFERS + number % STORE_BUFFERS) * stride
             yield None
             if frame.speaks:
                 odd = number == 0 and blocks % STORE_BUFFERS != 0

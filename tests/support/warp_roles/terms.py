@@ -70,6 +70,22 @@ def added(*terms: Term) -> Term:
     return Term.of("sum", None, *parts)
 
 
+def transposed(term: Term) -> Term:
+    """A matrix with its dimensions exchanged, by what that does to loads, sums and products."""
+    if term.name == "load" and len(term.detail[2]) == 2:
+        name, where, (rows, columns) = term.detail
+        return Term.of("load", (name, where, (columns, rows)), *term.operands)
+    if term.name == "sum":
+        return Term.of("sum", None, *map(transposed, term.operands))
+    if term.name == "product":
+        tf32, *unsigned = term.detail
+        lhs, rhs = term.operands
+        return Term.of("product", (tf32, *reversed(unsigned)), transposed(rhs), transposed(lhs))
+    if term.name == "transposed":
+        return term.operands[0]
+    return Term.of("transposed", None, term)
+
+
 @dataclass(frozen=True)
 class View:
     """An argument, or a permutation of one.

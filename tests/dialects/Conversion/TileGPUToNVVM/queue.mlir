@@ -102,7 +102,7 @@ module attributes {tilegpu.target = #tilegpu.target<"sm_90a", {features = ["wgmm
 // CHECK-SAME: nvvm.cluster_dim = array<i32: 2>
 // CHECK: mbarrier.init.shared::cta.b64 {{.*}}, %c1_i32
 // CHECK: mbarrier.init.shared::cta.b64 {{.*}}, %c2_i32
-// CHECK: barrier.cluster.arrive.release.aligned;
+// CHECK: barrier.cluster.arrive.relaxed.aligned;
 // CHECK-NEXT: barrier.cluster.wait.acquire.aligned;
 // CHECK: %[[RANK:.+]] = llvm.inline_asm {{.*}}"mov.u32 $0, %cluster_ctarank;"
 // CHECK: %[[HALF:.+]] = arith.muli %[[RANK]], %c8192_i32
@@ -110,7 +110,7 @@ module attributes {tilegpu.target = #tilegpu.target<"sm_90a", {features = ["wgmm
 // CHECK-NOT: cp.async.bulk
 // CHECK: %[[PEER:.+]] = arith.cmpi ult, %{{.+}}, %c2_i32
 // CHECK: mapa.shared::cluster.u32 remote, $0, $1;{{.*}}mbarrier.arrive.shared::cluster.b64 _, [remote];{{.*}} %[[PEER]]
-// CHECK: barrier.cluster.arrive.release.aligned;
+// CHECK: barrier.cluster.arrive.relaxed.aligned;
 // CHECK-NEXT: barrier.cluster.wait.acquire.aligned;
 #ring = #tilegpu.shared<order = [2, 1, 0], swizzle = 3>
 #rows = #tilegpu.shared<order = [1, 0], swizzle = 3>

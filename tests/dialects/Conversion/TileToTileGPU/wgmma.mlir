@@ -62,16 +62,16 @@ tile.kernel @narrow_accumulator(%a: !h, %b: !h, %acc: f16) {
   tile.return
 }
 
-// No warpgroup has 64 rows.
+// No warpgroup has 64 rows of either operand.
 // CHECK-LABEL: tile.kernel @few_rows
 // CHECK: tilegpu.mma mma_sync
 tile.kernel @few_rows(%a: !a, %b: !a, %acc: f32) {
   %c0 = arith.constant 0 : index
-  %z = tile.splat %acc : f32 -> tensor<32x64xf32>
+  %z = tile.splat %acc : f32 -> tensor<32x32xf32>
   %x = tile.load %a[%c0, %c0] : !a -> tensor<32x64xbf16>
-  %y = tile.load %b[%c0, %c0] : !a -> tensor<64x64xbf16>
-  %p = tile.mma %x, %y, %z : tensor<32x64xbf16>, tensor<64x64xbf16>, tensor<32x64xf32>
-  tile.print "{}" (%p) : tensor<32x64xf32>
+  %y = tile.load %b[%c0, %c0] : !a -> tensor<64x32xbf16>
+  %p = tile.mma %x, %y, %z : tensor<32x64xbf16>, tensor<64x32xbf16>, tensor<32x32xf32>
+  tile.print "{}" (%p) : tensor<32x32xf32>
   tile.return
 }
 
