@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     listing = "\n".join(f"  {name:<9} {text}" for name, text in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="tilec",
-        description=__doc__,
+        description=_plain(__doc__),
         epilog=f"commands:\n{listing}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Only the command that runs is loaded: most need neither the compiler nor NumPy.
     command = importlib.import_module(f"tilec.commands.{chosen.command}")
     own = argparse.ArgumentParser(
-        prog=f"tilec {chosen.command}", description=command.__doc__, epilog=command.EPILOG
+        prog=f"tilec {chosen.command}", description=_plain(command.__doc__), epilog=command.EPILOG
     )
     command.configure(own)
     options = own.parse_args(chosen.rest)
@@ -60,6 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, `head` for example, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _plain(docstring: str | None) -> str:
+    return (docstring or "").replace("``", "")
 
 
 if __name__ == "__main__":

@@ -226,7 +226,9 @@ def test_cli_every_command_has_help(capsys, name):
     with pytest.raises(SystemExit) as stop:
         cli.main([name, "--help"])
     assert stop.value.code == 0
-    assert f"usage: tilec {name}" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert f"usage: tilec {name}" in out
+    assert f"tilec {name}: " in out and "`" not in out
 
 
 def test_cache_command_shows_and_clears(capsys, settings):
