@@ -6,7 +6,8 @@ A leaf: everything in tilec may raise these, and this file imports nothing of ti
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -124,11 +125,21 @@ class CompilerFault(CompileError):
 
 
 class TilecWarning(UserWarning):
-    """Worth saying, not worth stopping: a hint that a target cannot honour, for example."""
+    """Worth saying, not worth stopping."""
+
+
+class HintWarning(TilecWarning):
+    """The compiler or the target cannot honour a hint of the author's; says which and why."""
 
 
 class CacheWarning(TilecWarning):
     """The disk cache cannot be used; kernels are compiled without it."""
+
+
+def warn_of_hints(texts: Iterable[str]) -> None:
+    """Warn of hints that were not honoured when a kernel was compiled, now or earlier."""
+    for text in texts:
+        warnings.warn(text, HintWarning, stacklevel=4)
 
 
 # Authors know them by their public names, and see those in a traceback.
@@ -142,6 +153,7 @@ for _exception in (
     CompileError,
     CompilerFault,
     TilecWarning,
+    HintWarning,
     CacheWarning,
 ):
     _exception.__module__ = "tilec"

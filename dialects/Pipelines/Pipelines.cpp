@@ -31,6 +31,7 @@ void tilec::buildTileGPUPipeline(OpPassManager &pm, const CodegenOptions &option
   pm.addNestedPass<tile::KernelOp>(createBulkStoresPass());
   pm.addNestedPass<tile::KernelOp>(createPipelineLoopsPass(options.numStages));
   pm.addNestedPass<tile::KernelOp>(createAllocateSharedPass());
+  pm.addNestedPass<tile::KernelOp>(createCheckHintsPass());
   // Products can be in flight where queues have kept several stages.
   pm.addNestedPass<tile::KernelOp>(createScheduleProductsPass());
   pm.addNestedPass<tile::KernelOp>(createInsertBarriersPass());

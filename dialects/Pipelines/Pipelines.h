@@ -38,6 +38,9 @@ std::unique_ptr<mlir::Pass> createLowerToLLVMPass();
 /// The launch plan that the lowering left on the module, which loses it.
 mlir::FailureOr<llvm::json::Value> takePlan(mlir::ModuleOp module);
 
+/// Warns of an author's hints that the pipelines did not honour.
+std::unique_ptr<mlir::Pass> createCheckHintsPass();
+
 /// A pass that fails on purpose: "abort", "segv" or "hang". A testing hook for containment.
 std::unique_ptr<mlir::Pass> createInjectFaultPass(llvm::StringRef kind);
 

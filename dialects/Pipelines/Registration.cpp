@@ -67,6 +67,7 @@ void tilec::registerPasses() {
   registerConvertTileGPUToNVVMPass();
   registerExpandMathPass();
   registerSinkToUsesPass();
+  registerPass(createCheckHintsPass);
   registerPass(createLowerToLLVMPass);
   PassPipelineRegistration<>("tilec-tile", "simplify a traced module", buildTilePipeline);
   PassPipelineRegistration<CodegenArguments>(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tilec.compiler.assembler_log import Resources
 from tilec.compiler.decisions import OPS, Decision
 
 _TITLES = {"product": "products", "load": "loads", "store": "stores"}
@@ -35,3 +36,12 @@ def _op_lines(item: Decision) -> Iterator[str]:
         yield f"    why: {item.reason}"
     if item.nearest:
         yield f"    nearest: {item.nearest}"
+
+
+def resource_lines(resources: Resources | None) -> Iterator[str]:
+    """Return the lines that show what the assembler says of the kernel; none without its report."""
+    if resources is None:
+        return
+    spilled = max(resources.spill_store_bytes, resources.spill_load_bytes)
+    yield f"registers\n  {resources.registers} a thread, {spilled} bytes spilled"
+    yield from (f"  {note}" for note in resources.notes)

@@ -7,11 +7,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tilec.commands.decision_report import decision_lines
-from tilec.commands.loading import choose_target, examples_of
-from tilec.commands.plan_table import plan_lines
+from tilec.commands.decision_report import decision_lines, resource_lines
+from tilec.commands.loading import Example, choose_target, examples_of
+from tilec.commands.plan_table import plan_lines, rival_lines
 from tilec.compiler.disassemble import disassemble
 from tilec.compiler.phases import PHASES, module_text
+from tilec.diagnostics import TilecError
 from tilec.jit.job import CompileJob
 
 _CHOICES = ("traced", *PHASES, "ptx", "sass", "plan")
@@ -43,8 +44,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"// {example.kernel.name}({example.text}), {target.name}, {options.phase}")
         job = CompileJob(request, (options.phase,), explain=options.phase == "plan")
         if options.phase == "plan":
-            explained = example.kernel.explain(*args, target=target.name, **kwargs)
-            lines = _plan_lines(job, explained)
+            lines = _plan_lines(job, example, target.name)
         else:
             lines = [_text(job, options.phase)]
         for line in lines:
@@ -52,15 +52,31 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _plan_lines(job: CompileJob, explained: Mapping[str, Any] | None) -> Iterator[str]:
+def _plan_lines(job: CompileJob, example: Example, target: str) -> Iterator[str]:
     compiled = job.build(job.trace())
+    args, kwargs = example.arguments()
+    explained = example.kernel.explain(*args, target=target, **kwargs)
+    tile = compiled.plan["grid"].get("tile")
     if explained:
         yield from plan_lines(explained)
+    elif tile:
+        yield f"tile {tuple(tile)} of the author's"
+        free = _explained_as_auto(example, target)
+        yield from rival_lines(free, tile) if free else ()
     else:
-        tile = compiled.plan["grid"].get("tile")
-        yield f"tile {tuple(tile)} of the author's" if tile else "no tile: a kernel with grid="
+        yield "no tile: a kernel with grid="
     yield from decision_lines(compiled.decisions)
+    yield from resource_lines(compiled.resources)
     yield json.dumps({"plan": compiled.plan, **compiled.metadata()}, indent=2)
+
+
+def _explained_as_auto(example: Example, target: str) -> Mapping[str, Any] | None:
+    """Return what tl.AUTO would do; None for a kernel that is right for its author's tile only."""
+    args, kwargs = example.arguments()
+    try:
+        return example.kernel.explain(*args, target=target, as_auto=True, **kwargs)
+    except TilecError:
+        return None
 
 
 def _text(job: CompileJob, phase: str) -> str:

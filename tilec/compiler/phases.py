@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +23,8 @@ from tilec.compiler.decisions import Decision, decisions_of
 from tilec.compiler.machine_code import features_of_cubin, features_of_ptx
 from tilec.compiler.target import Target
 from tilec.compiler.texts import Texts
-from tilec.diagnostics import CompileError, CompilerFault, Frame, Note, Span, TilecWarning
+from tilec.diagnostics import CompileError, CompilerFault, Frame, Note, Span, warn_of_hints
+from tilec.trace.options import HINTS
 
 PHASES = ("tile", "tilegpu", "lower", "llvm")
 """Phases whose text can be kept, in order; ``ptx`` always is."""
@@ -40,6 +40,8 @@ class CompileOptions:
     Attributes:
         num_warps: the author's hint, or None.
         num_stages: the author's hint, or None.
+        num_ctas: the author's hint, or None.
+        occupancy: the author's hint, or None.
         plan: the decisions of a tile plan as JSON text; None leaves them to the passes.
         phases: names of ``PHASES`` whose text is wanted.
         explain: whether to keep what the passes decided, and why.
@@ -51,8 +53,15 @@ class CompileOptions:
     num_stages: int | None = None
     plan: str | None = None
     phases: tuple[str, ...] = ()
+    num_ctas: int | None = None
+    occupancy: int | None = None
     explain: bool = False
     fault: str | None = None
+
+    def hints(self) -> dict[str, int]:
+        """Return the author's hints by name."""
+        hints = {name: getattr(self, name) for name in HINTS}
+        return {name: value for name, value in hints.items() if value is not None}
 
     def to_json(self, target: Target) -> dict[str, Any]:
         """Return the options as the C++ side takes them."""
@@ -64,8 +73,11 @@ class CompileOptions:
         }
         if self.explain:
             options["explain"] = True
-        if self.plan:
-            options["plan"] = json.loads(self.plan)
+        plan: dict[str, Any] = json.loads(self.plan) if self.plan else {}
+        if asked := self.hints():
+            plan["asked"] = asked
+        if plan:
+            options["plan"] = plan
         return {**options, "fault": self.fault} if self.fault else options
 
 
@@ -83,6 +95,7 @@ class Compiled:
         assembler_log: its words.
         resources: what the kernel uses; None when only the driver will know.
         decisions: what the passes decided, and why, if that was asked for.
+        warnings: of hints that were not honoured.
     """
 
     ptx: str
@@ -94,6 +107,7 @@ class Compiled:
     assembler_log: str = ""
     resources: Resources | None = None
     decisions: list[Decision] = field(default_factory=list[Decision])
+    warnings: list[str] = field(default_factory=list[str])
 
     @property
     def asm(self) -> Texts:
@@ -112,12 +126,13 @@ class Compiled:
 
     def metadata(self) -> dict[str, Any]:
         """Return what is worth keeping beside the machine code, as JSON values."""
-        return {
+        facts = {
             "assembler": self.assembler,
             "features": sorted(self.features),
             "resources": self.resources.to_json() if self.resources else None,
             "timings_ms": self.timings_ms,
         }
+        return {**facts, "warnings": self.warnings} if self.warnings else facts
 
 
 def compile_module(
@@ -133,6 +148,9 @@ def compile_module(
     Raises:
         CompileError: the kernel is refused; the error shows where and why.
         CompilerFault: the compiler itself failed; the error names a reproducer.
+
+    Warns:
+        HintWarning: a hint is not honoured; says which and why.
     """
     options = options or CompileOptions()
     dump_dir = settings.current().dump_dir
@@ -155,7 +173,9 @@ def compile_module(
         assembler_log=assembled.log,
         resources=assembled.resources,
         decisions=decisions_of((each, _frames(each)) for each in lowered.get("decisions", ())),
+        warnings=_warnings(lowered["diagnostics"]),
     )
+    warn_of_hints(compiled.warnings)
     if dump_dir is not None:
         _dump(dump_dir, bytecode, target, options, compiled)
     return compiled
@@ -173,7 +193,7 @@ def ir_key(bytecode: bytes, target: Target, options: CompileOptions | None = Non
     except ValueError as error:
         containment.note_fault()
         raise _fault(str(error), "key", bytecode, target, options) from None
-    hints = [target.name, options.num_warps, options.num_stages, compiler_build()]
+    hints = [target.name, options.hints(), compiler_build()]
     if options.plan:
         hints.append(options.plan)
     return hashlib.sha256(json.dumps([canonical, *hints]).encode()).hexdigest()
@@ -205,10 +225,11 @@ def _lower(bytecode: bytes, target: Target, options: CompileOptions) -> dict[str
         raise _fault(result["message"], result["phase"], bytecode, target, options)
     if result["status"] == "error":
         raise _refusal(diagnostics, str(result["phase"]))
-    for diagnostic in diagnostics:
-        if diagnostic["severity"] == "warning":
-            warnings.warn(_with_place(diagnostic), TilecWarning, stacklevel=4)
     return result
+
+
+def _warnings(diagnostics: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [_with_place(found) for found in diagnostics if found["severity"] == "warning"]
 
 
 def _fault(

@@ -8,11 +8,10 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from tilec.diagnostics import LaunchError
-from tilec.jit.kernel import checked_options
+from tilec.jit.hints import options_of
 from tilec.jit.planning import Planned
-from tilec.trace.options import KernelOptions
+from tilec.trace.options import HINTS
 
-_HINTS = ("num_warps", "num_stages")
 _TILE = "tile"
 
 
@@ -22,7 +21,7 @@ class Configuration:
 
     Attributes:
         constants: values of ``tl.Constant`` parameters.
-        hints: ``num_warps`` and ``num_stages``, where they are given.
+        hints: of ``tl.kernel``, where they are given.
         planned: the tile of ``tl.AUTO`` and what goes with it; None leaves it to the plan.
     """
 
@@ -54,7 +53,7 @@ def configurations_of(
 
     Args:
         name: of the kernel.
-        configs: values by name: of constants, ``num_warps``, ``num_stages``, ``tile``.
+        configs: values by name: of constants, of hints, ``tile``.
         constants: the kernel's ``tl.Constant`` parameters.
 
     Raises:
@@ -70,15 +69,19 @@ def configurations_of(
 
 
 def _configuration(what: str, config: Mapping[str, Any], constants: Sequence[str]) -> Configuration:
-    known = (*constants, *_HINTS, _TILE)
+    known = (*constants, *HINTS, _TILE)
     for key in config:
         if key not in known:
             raise LaunchError(f"{what} has {key!r}, expected some of {', '.join(known)}")
     tile = config.get(_TILE)
-    checked_options(KernelOptions(config.get("num_warps"), config.get("num_stages")))
+    hints = {name: config[name] for name in HINTS if name in config}
+    for key, value in hints.items():
+        if isinstance(value, Mapping):
+            raise LaunchError(f"{what} has {key} by target, expected one value")
+    options_of(hints)
     return Configuration(
         MappingProxyType({key: config[key] for key in constants if key in config}),
-        MappingProxyType({key: config[key] for key in _HINTS if key in config}),
+        MappingProxyType(hints),
         None if tile is None else Planned(_checked_tile(what, tile), None),
     )
 

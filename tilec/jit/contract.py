@@ -22,7 +22,7 @@ from tilec.jit.cache import Request
 class Advice:
     """Why a kernel lacks a feature, and what is nearest that has it."""
 
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Note, ...] = ()
     nearest: str | None = None
 
 
@@ -71,16 +71,15 @@ def _lacking(
 ) -> CompileError:
     target = Target.parse(request.target)
     has = features_of_target(target)
-    notes = [
+    facts = [
         f"{target.name} has {_listing(sorted(has))}",
         *(f"targets with {name}: {_listing(_with(name))}" for name in lacking if name not in has),
-        *advice.reasons,
     ]
     return CompileError(
         f"{request.name} does not keep its contract: its machine code for {target.name} must use "
         f"{_listing(request.options.require)}, found {_listing(used)}",
         frames=[_place(request)],
-        notes=[Note(text) for text in notes],
+        notes=[*map(Note, facts), *advice.reasons],
         hint=advice.nearest,
     )
 

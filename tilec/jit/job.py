@@ -87,5 +87,7 @@ class CompileJob:
             asked.num_stages,
             plan=self.request.plan,
             phases=self.phases,
+            num_ctas=asked.num_ctas,
+            occupancy=asked.occupancy,
             explain=self.explain,
         )

@@ -16,20 +16,22 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tilec import _runtime
 from tilec.compiler.target import Target
-from tilec.diagnostics import LaunchError, TilecError, TraceError
+from tilec.diagnostics import LaunchError, TilecError, TraceError, warn_of_hints
 from tilec.jit import contract, guards
 from tilec.jit.advice import Adviser
 from tilec.jit.cache import Request
 from tilec.jit.entry import Entry
+from tilec.jit.hints import Hint, options_of
 from tilec.jit.job import CompileJob
 from tilec.jit.parameters import parameters_of
 from tilec.jit.planning import Planned, Planner, disk_cache
 from tilec.jit.specialize import signature_of
 from tilec.lang.emit import is_tracing
 from tilec.trace.options import KernelOptions
-from tilec.trace.signature import Signature
+from tilec.trace.signature import Signature, ViewSpec
 
 if TYPE_CHECKING:
+    from tilec.compiler.decisions import Decision
     from tilec.compiler.phases import Compiled
     from tilec.jit.tune import TunedKernel
 
@@ -126,8 +128,17 @@ class Kernel(_runtime.Launcher):
         """Return the tile of ``tl.AUTO``."""
         return self.planner.plan(signature, shapes, target, multiprocessors)
 
-    def explain(self, *args: Any, target: str, **kwargs: Any) -> dict[str, Any] | None:
+    def explain(
+        self, *args: Any, target: str, as_auto: bool = False, **kwargs: Any
+    ) -> dict[str, Any] | None:
         """Return how the tile of ``tl.AUTO`` comes about; None when the author chose the tile.
+
+        Args:
+            *args: as in a launch.
+            target: an architecture such as ``"sm_90a"``.
+            as_auto: take the author's tiles for ``tl.AUTO``, and say what they would become; None
+                where they are of arrays with different shapes.
+            **kwargs: as in a launch.
 
         Returns:
             ``tile``, ``decisions``, ``reasons``, ``chosen`` and ``candidates``, each of these with
@@ -135,9 +146,11 @@ class Kernel(_runtime.Launcher):
         """
         specs, _ = self._specialize(*args, **kwargs)
         signature = signature_of(specs)
-        if signature.tile_rank() is None:
-            return None
         shapes = self._shapes(*args, **kwargs)
+        if as_auto:
+            signature = signature.without_tile()
+        if signature.tile_rank() is None or len(_shapes_of_partitions(signature, shapes)) != 1:
+            return None
         return self.planner.explain(signature, shapes, Target.parse(target))
 
     def compile(
@@ -181,26 +194,31 @@ class Kernel(_runtime.Launcher):
             explain=True,
         )
         compiled = job.build(job.trace())
-        self.check_contract(job.request, compiled.metadata())
+        self.check_contract(job.request, compiled.metadata(), compiled.decisions)
         return compiled
 
-    def check_contract(self, request: Request, facts: Mapping[str, Any]) -> None:
+    def check_contract(
+        self,
+        request: Request,
+        facts: Mapping[str, Any],
+        decisions: Sequence[Decision] | None = None,
+    ) -> None:
         """Refuse machine code that does not keep the kernel's contract.
 
         Args:
             request: what was compiled.
             facts: the metadata of the result.
+            decisions: what the compiler decided, where that is known.
 
         Raises:
             CompileError: a feature that ``require`` names is not used, or more is spilled than
                 ``max_spills`` allows.
         """
-        target = Target.parse(request.target)
-        adviser = Adviser(self.planner, self.parameter_names, request.signature, target)
-        contract.check(request, facts, adviser)
+        contract.check(request, facts, Adviser(request, decisions))
 
     def _request(self, signature: Signature, target: str, plan: str | None = None) -> Request:
-        return Request(self.function, self.name, signature, target, self.options, plan)
+        options = self.options.of_target(target)
+        return Request(self.function, self.name, signature, target, options, plan)
 
     def _plan(
         self, specs: tuple[Any, ...], shapes: tuple[tuple[int, ...], ...], device: int | None
@@ -245,9 +263,11 @@ class Kernel(_runtime.Launcher):
 
     def _obtain(self, request: Request) -> Entry:
         """Return the machine code, which keeps the kernel's contract."""
-        entry = disk_cache().obtain(request, CompileJob(request)).entry
-        self.check_contract(request, entry.metadata)
-        return entry
+        found = disk_cache().obtain(request, CompileJob(request))
+        if found.origin != "compiled":  # else it has been told
+            warn_of_hints(found.entry.metadata.get("warnings", ()))
+        self.check_contract(request, found.entry.metadata)
+        return found.entry
 
     def _host_program(self, signature: Signature) -> Callable[[list[Any], Any], None]:
         from tilec.execute import execute
@@ -267,8 +287,10 @@ def kernel(function: Callable[..., None], /) -> Kernel: ...
 @overload
 def kernel(
     *,
-    num_warps: int | None = None,
-    num_stages: int | None = None,
+    num_warps: Hint = None,
+    num_stages: Hint = None,
+    num_ctas: Hint = None,
+    occupancy: Hint = None,
     require: str | Iterable[str] = (),
     max_spills: int | None = None,
 ) -> Callable[[Callable[..., None]], Kernel]: ...
@@ -278,8 +300,10 @@ def kernel(
     function: Callable[..., None] | None = None,
     /,
     *,
-    num_warps: int | None = None,
-    num_stages: int | None = None,
+    num_warps: Hint = None,
+    num_stages: Hint = None,
+    num_ctas: Hint = None,
+    occupancy: Hint = None,
     require: str | Iterable[str] = (),
     max_spills: int | None = None,
 ) -> Kernel | Callable[[Callable[..., None]], Kernel]:
@@ -287,8 +311,13 @@ def kernel(
 
     Args:
         function: the function, when used without parentheses.
-        num_warps: how many warps run a program; the compiler's choice by default.
-        num_stages: how many buffers a software pipeline has; the compiler's choice by default.
+        num_warps: how many warps of a CTA compute (one that only fetches comes on top). This and
+            the other hints are the compiler's choice by default; they are one number, or numbers
+            by target: ``{"sm_80": 4, "sm_90a": 8}``.
+        num_stages: how many buffers a software pipeline has.
+        num_ctas: how many CTAs make a cluster, and fetch tiles for each other.
+        occupancy: how many CTAs a multiprocessor should hold at a time; leaves each thread fewer
+            registers.
         require: features that the machine code must use (``"wgmma"``, ``"tma"`` …): compiling
             for a GPU is an error where it does not.
         max_spills: bytes of registers that a thread may spill to memory, checked likewise; any
@@ -297,10 +326,17 @@ def kernel(
     Raises:
         LaunchError: a hint is out of range, or ``require`` names no feature.
         TraceError: what is decorated is not a plain function with named parameters.
+
+    Warns:
+        HintWarning: when compiling, that a hint cannot be honoured; says which and why.
     """
-    options = checked_options(
-        KernelOptions(num_warps, num_stages, contract.required(require), max_spills)
-    )
+    hints = {
+        "num_warps": num_warps,
+        "num_stages": num_stages,
+        "num_ctas": num_ctas,
+        "occupancy": occupancy,
+    }
+    options = options_of(hints, contract.required(require), max_spills)
 
     def decorate(function: Callable[..., None]) -> Kernel:
         if is_tracing():
@@ -315,23 +351,11 @@ def kernel(
     return decorate if function is None else decorate(function)
 
 
-def checked_options(options: KernelOptions) -> KernelOptions:
-    """Refuse hints and limits out of range.
-
-    Raises:
-        LaunchError: one is.
-    """
-    if options.num_warps not in (None, 1, 2, 4, 8, 16, 32):
-        raise LaunchError(
-            f"num_warps must be a power of two from 1 to 32, found {options.num_warps!r}"
-        )
-    stages = options.num_stages
-    if stages is not None and (type(stages) is not int or not 1 <= stages <= 16):
-        raise LaunchError(f"num_stages must be an integer from 1 to 16, found {stages!r}")
-    spills = options.max_spills
-    if spills is not None and (type(spills) is not int or spills < 0):
-        raise LaunchError(f"max_spills must be a number of bytes from 0 on, found {spills!r}")
-    return options
+def _shapes_of_partitions(
+    signature: Signature, shapes: Iterable[tuple[int, ...]]
+) -> set[tuple[int, ...]]:
+    views = [spec for spec in signature.runtime() if isinstance(spec, ViewSpec)]
+    return {shape for spec, shape in zip(views, shapes, strict=True) if spec.tile_shape}
 
 
 @functools.cache

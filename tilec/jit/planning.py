@@ -41,11 +41,6 @@ _SEED = {1: (1440,), 2: (96, 160)}
 extents from constants; they divide by what a kernel may ask for."""
 
 
-_OBSTACLE = "without wgmma: "
-"""Begins a plan's reason that holds for any shape."""
-_SOME_EXTENT = 4096
-
-
 @dataclass(frozen=True)
 class Planned:
     """What a plan comes to.
@@ -116,26 +111,6 @@ class Planner:
         """Return a plan with all candidates, their predicted cycles, and the reasons."""
         return self._ask(signature, shapes, target, None, explain=True)
 
-    def obstacles(
-        self, signature: Signature, target: Target
-    ) -> tuple[Mapping[str, Any], list[str]]:
-        """Return a kernel's summary, and what stands in the way of wgmma whatever the shapes.
-
-        Args:
-            signature: the specialization; the author may have chosen the tile.
-            target: what to compile for.
-
-        Raises:
-            TraceError: the kernel cannot be traced at any tile.
-        """
-        free = signature.without_tile()
-        shapes = [
-            (_SOME_EXTENT,) * spec.rank for spec in free.runtime() if isinstance(spec, ViewSpec)
-        ]
-        plan = self._ask(free, shapes, target, None, explain=True)
-        found = (str(reason).partition(_OBSTACLE) for reason in plan["reasons"])
-        return self._summary(free), [text for before, _, text in found if text and not before]
-
     def _ask(
         self,
         signature: Signature,
@@ -144,7 +119,7 @@ class Planner:
         multiprocessors: int | None,
         explain: bool,
     ) -> dict[str, Any]:
-        options = self._request.options
+        options = self._request.options.of_target(target.name)
         return _runtime.tile_plan(
             self._summary(signature),
             _arrays(signature, shapes),

@@ -16,7 +16,7 @@ import os
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 from tilec import _runtime
@@ -54,7 +54,7 @@ class PinnedKernel(Kernel):
     """A kernel compiled in one way: tuning's candidates, and its winners."""
 
     def __init__(self, base: Kernel, configuration: Configuration) -> None:
-        super().__init__(base.function, replace(base.options, **configuration.hints))
+        super().__init__(base.function, base.options.with_hints(configuration.hints))
         self.configuration = configuration
         self._entries: dict[Request, Entry] = {}
 

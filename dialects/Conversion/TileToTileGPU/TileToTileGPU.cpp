@@ -132,32 +132,33 @@ std::string timesText(ArrayRef<int64_t> extents) {
   return llvm::join(llvm::map_range(extents, [](int64_t extent) { return std::to_string(extent); }), " x ");
 }
 
-/// Why instructions of `unit`, which have `rows` rows, eight columns and 32 bytes of K, do not divide a product.
-std::optional<Obstacle> whyNotDivided(tile::MmaOp op, StringRef unit, int64_t rows) {
+/// Why instructions of `unit`, which have `rows` rows, eight columns and 32 bytes of K, do not divide a product. What
+/// is nearest has a multiple of `columns` columns as well.
+std::optional<Obstacle> whyNotDivided(tile::MmaOp op, StringRef unit, int64_t rows, int64_t columns = 1) {
   constexpr int64_t kColumns = 8, kStepBits = 256;
   const std::array<int64_t, 3> found = extentsOf(op),
                                steps{rows, kColumns, kStepBits / op.getLhs().getType().getElementTypeBitWidth()};
-  std::array<int64_t, 3> nearest;
-  for (auto [extent, step, near] : llvm::zip_equal(found, steps, nearest))
-    near = std::max<int64_t>((extent + step / 2) / step, 1) * step;
-  if (nearest == found)
+  if (found[0] % steps[0] == 0 && found[1] % steps[1] == 0 && found[2] % steps[2] == 0)
     return std::nullopt;
+  std::array<int64_t, 3> nearest = steps;
+  nearest[1] = std::max(nearest[1], columns);
+  for (auto [extent, near] : llvm::zip_equal(found, nearest))
+    near = std::max<int64_t>((extent + near / 2) / near, 1) * near;
   return Obstacle{llvm::formatv("{0} multiplies M x N x K in multiples of {1}, found {2}", unit, timesText(steps),
                                 timesText(found)),
                   llvm::formatv("the nearest that {0} multiplies is {1}", unit, timesText(nearest))};
 }
 
-/// Why tensor cores do not multiply, warp by warp.
-std::optional<Obstacle> whyNotMmaSync(tile::MmaOp op, TargetAttr target) {
+/// Why tensor cores do not multiply elements of these types.
+std::optional<Obstacle> whyNotOfTypes(tile::MmaOp op, TargetAttr target) {
   constexpr std::pair<StringLiteral, StringLiteral> kTypes[] = {{"mma_f16", "f16"},
                                                                 {"mma_bf16", "bf16"},
                                                                 {"mma_tf32", "tf32"},
                                                                 {"mma_i8", "i8 into i32"},
                                                                 {"fp8_mma", "e4m3 and e5m2 into f32"}};
-  constexpr int64_t kRows = 16;
   StringRef feature = tensorCoreFeature(op);
   if (!feature.empty() && target.has(feature))
-    return whyNotDivided(op, "mma.sync", kRows);
+    return std::nullopt;
   SmallVector<StringRef> has;
   for (const auto &[name, types] : kTypes)
     if (target.has(name))
@@ -166,6 +167,13 @@ std::optional<Obstacle> whyNotMmaSync(tile::MmaOp op, TargetAttr target) {
   return Obstacle{llvm::formatv("the tensor cores of {0} do not multiply {1}, they multiply {2}", target.getName(),
                                 elementsText(op), has.empty() ? "nothing" : llvm::join(has, ", ")),
                   lhs.isF32() || lhs.isF64() ? "the nearest dtype is tf32: x.to(tl.tfloat32) on both operands" : ""};
+}
+
+/// Why tensor cores do not multiply, warp by warp.
+std::optional<Obstacle> whyNotMmaSync(tile::MmaOp op, TargetAttr target) {
+  constexpr int64_t kRows = 16;
+  std::optional<Obstacle> why = whyNotOfTypes(op, target);
+  return why ? why : whyNotDivided(op, "mma.sync", kRows);
 }
 
 /// The unit for this product: tensor cores where they take the types and the shape divides into fragments.
@@ -251,6 +259,10 @@ int64_t innerDimAsync(Value operand, int64_t kDim) {
   return kDim == 1 && goesThroughRegisters(operand) ? 0 : innerDim(operand, kDim, MmaKind::wgmma);
 }
 
+std::string byThreads(StringRef side, StringRef reason) {
+  return llvm::formatv("threads load its {0} operand, and copies ahead serve mma.sync better: {1}", side, reason);
+}
+
 /// Why an asynchronous product cannot read the operand where it arrives; nothing if the copy engine fetches it, or if
 /// it is computed anyway. A load by threads is better off with copies ahead and mma.sync.
 std::optional<Obstacle> whyNotReadAsynchronously(StringRef side, Value operand, int64_t kDim) {
@@ -272,24 +284,43 @@ std::optional<Obstacle> whyNotReadAsynchronously(StringRef side, Value operand, 
   if (inner != contiguousDim(operand))
     return Obstacle{llvm::formatv("8- and 32-bit operands have to lie along K, its {0} one does not", side),
                     "store it transposed and load its .T"};
-  return Obstacle{
-      llvm::formatv("threads load its {0} operand, and copies ahead serve mma.sync better: {1}", side, *reason), ""};
+  return Obstacle{byThreads(side, *reason), ""};
+}
+
+/// The same for an operand whose array no tile of it lets the copy engine take.
+std::optional<Obstacle> whyNotMappedOperand(StringRef side, Value operand) {
+  tile::LoadOp load = loadBehind(operand);
+  std::optional<Obstacle> why = load ? whyNotMapped(load.getView()) : std::nullopt;
+  if (why)
+    why->reason = byThreads(side, why->reason);
+  return why;
+}
+
+/// Why tiles of 64 rows do not divide the product. The rows of a right operand that lies along N are of 32 bytes.
+std::optional<Obstacle> whyNotDividedByWgmma(tile::MmaOp op) {
+  constexpr int64_t kRows = 64, kRowBits = 256;
+  RankedTensorType rhs = op.getRhs().getType();
+  const bool liesAlongN = innerDim(op.getRhs(), /*kDim=*/0, MmaKind::wgmma) == 1;
+  return whyNotDivided(op, "wgmma", kRows, liesAlongN ? kRowBits / rhs.getElementTypeBitWidth() : 1);
 }
 
 /// Why warpgroups cannot multiply asynchronously: they take tiles of 64 rows each, both operands at hand.
 std::optional<Obstacle> whyNotWgmma(tile::MmaOp op, TargetAttr target) {
-  constexpr int64_t kRows = 64;
   if (!target.has("wgmma"))
     return Obstacle{llvm::formatv("{0} has no wgmma", target.getName()), ""};
-  if (auto why = whyNotMmaSync(op, target))
+  if (auto why = whyNotOfTypes(op, target))
     return why;
   if (cast<RankedTensorType>(op.getType()).getElementTypeBitWidth() != 32)
     return Obstacle{"accumulators of wgmma have to be 32 bits wide", "accumulate in tl.float32"};
-  if (auto why = whyNotDivided(op, "wgmma", kRows))
+  const bool leftIsLoaded = !comesFromProduct(op.getLhs());
+  if (auto why = leftIsLoaded ? whyNotMappedOperand("left", op.getLhs()) : std::nullopt)
     return why;
-  if (!comesFromProduct(op.getLhs()))
-    if (auto why = whyNotReadAsynchronously("left", op.getLhs(), /*kDim=*/1))
-      return why;
+  if (auto why = whyNotMappedOperand("right", op.getRhs()))
+    return why;
+  if (auto why = whyNotDividedByWgmma(op))
+    return why;
+  if (auto why = leftIsLoaded ? whyNotReadAsynchronously("left", op.getLhs(), /*kDim=*/1) : std::nullopt)
+    return why;
   return whyNotReadAsynchronously("right", op.getRhs(), /*kDim=*/0);
 }
 
@@ -323,6 +354,9 @@ void explainProducts(ArrayRef<tile::MmaOp> products, TargetAttr target, int64_t 
     }
     const bool isFma = chooseKind(op, target) == MmaKind::fma;
     std::optional<Obstacle> why = isFma ? whyNotMmaSync(op, target) : whyNotWgmma(op, target);
+    if (std::optional<Obstacle> async =
+            isFma && target.has("wgmma") && !whyNotOfTypes(op, target) ? whyNotDividedByWgmma(op) : std::nullopt)
+      why = Obstacle{why->reason + "; " + async->reason, why->nearest + "; " + async->nearest};
     if (!why && llvm::any_of(products, [&](tile::MmaOp other) { return whyNotWgmma(other, target).has_value(); }))
       why = Obstacle{"another product of the kernel does not fit wgmma", ""};
     if (!why)
@@ -441,9 +475,12 @@ struct TileToTileGPU : PassWrapper<TileToTileGPU, OperationPass<ModuleOp>> {
     if (failed(warps))
       return failure();
     kernel->setAttr(TileGPUDialect::kNumWarps, Builder(&getContext()).getI64IntegerAttr(*warps));
-    if (int64_t ctas = chooseResidentCtas(kernel, *warps, attribute.limit("registers_per_sm")); ctas > 1) {
+    const std::optional<int64_t> occupancy = TilePlan::of(kernel).asked.occupancy;
+    const int64_t ctas =
+        occupancy ? *occupancy : chooseResidentCtas(kernel, *warps, attribute.limit("registers_per_sm"));
+    if (ctas > 1) {
       tellChoice(kernel, "resident CTAs", llvm::formatv("{0} a multiprocessor", ctas).str(),
-                 "as its tiles fit registers");
+                 occupancy ? "occupancy" : "as its tiles fit registers");
       kernel->setAttr(TileGPUDialect::kResidentCtas, Builder(&getContext()).getI64IntegerAttr(ctas));
     }
     if (isAskedAbout(kernel)) {

@@ -18,6 +18,7 @@ def TileGPU_Dialect : Dialect {
   let dependentDialects = ["::tilec::tile::TileDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerTypes();
     void registerAttributes();

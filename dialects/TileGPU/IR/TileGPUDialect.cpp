@@ -33,6 +33,34 @@ struct TileGPUAsmInterface : OpAsmDialectInterface {
 };
 } // namespace
 
+/// A cluster without a shared tile takes neighbouring rows of the first partition's tiles.
+static LogicalResult verifyCluster(Operation *op, Attribute value) {
+  auto size = dyn_cast<IntegerAttr>(value);
+  if (!size || !size.getType().isInteger(64) || size.getInt() < 1)
+    return op->emitOpError("attribute '") << TileGPUDialect::kCluster << "' must be a positive i64, found " << value;
+  auto kernel = dyn_cast<tilec::tile::KernelOp>(op);
+  if (!kernel) // a function that it became
+    return success();
+  auto partitions = llvm::make_filter_range(kernel.getArgumentTypes(), llvm::IsaPred<tilec::tile::PartitionType>);
+  const bool shares = kernel->hasAttr(TileGPUDialect::kSharesTiles);
+  const int64_t rank =
+      partitions.empty() ? 0 : cast<tilec::tile::PartitionType>(*partitions.begin()).getTileShape().size();
+  const int64_t fewest = size.getInt() == 1 ? 0 : shares ? 1 : 2;
+  if (rank >= fewest)
+    return success();
+  InFlightDiagnostic error = kernel.emitError("a cluster of ")
+                             << size.getInt() << " CTAs " << (shares ? "shares a tile" : "takes rows of tiles")
+                             << ": the kernel must have a partition";
+  if (fewest == 2)
+    error << " of at least 2 dimensions";
+  error << ", found ";
+  return rank == 0 ? error << "none" : error << "one of " << rank;
+}
+
+LogicalResult TileGPUDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  return attribute.getName() == kCluster ? verifyCluster(op, attribute.getValue()) : success();
+}
+
 void TileGPUDialect::initialize() {
   addInterfaces<TileGPUAsmInterface>();
   registerAttributes();

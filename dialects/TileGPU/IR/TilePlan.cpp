@@ -24,6 +24,10 @@ std::optional<int64_t> integer(DictionaryAttr plan, StringRef name) {
 }
 } // namespace
 
+void tilec::tilegpu::warnOfHint(tile::KernelOp kernel, StringRef hint, int64_t value, const Twine &why) {
+  kernel.emitWarning() << hint << "=" << value << " is not honoured: " << why;
+}
+
 TilePlan TilePlan::of(tile::KernelOp kernel) {
   TilePlan plan;
   auto decisions = kernel->getAttrOfType<DictionaryAttr>(TileGPUDialect::kPlan);
@@ -43,5 +47,8 @@ TilePlan TilePlan::of(tile::KernelOp kernel) {
   auto hints = decisions.getAs<DictionaryAttr>("hints");
   plan.keptInL2 = integers(hints, "evict_last");
   plan.passedThroughL2 = integers(hints, "evict_first");
+  if (auto asked = decisions.getAs<DictionaryAttr>("asked"))
+    plan.asked = {integer(asked, "num_warps"), integer(asked, "num_stages"), integer(asked, "num_ctas"),
+                  integer(asked, "occupancy")};
   return plan;
 }

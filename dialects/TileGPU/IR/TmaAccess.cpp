@@ -130,6 +130,25 @@ SmallVector<Value> tilec::tilegpu::controlOf(Operation *op) {
   return control;
 }
 
+std::optional<Obstacle> tilec::tilegpu::whyNotMapped(Value view) {
+  SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(kMaxRank));
+  tile::ViewType root = viewOf(rootOf(view, dims));
+  if (!root)
+    return Obstacle{"its view is chosen at run time", ""};
+  if (root.getAlign() % kTmaAlignment != 0)
+    return Obstacle{llvm::formatv("its array is aligned to {0} bytes, expected 16", root.getAlign()), ""};
+  bool hasRows = false;
+  for (int64_t dim = 0; dim < root.getRank(); ++dim) {
+    hasRows |= root.hasUnitStride(dim);
+    if (!root.hasUnitStride(dim) && root.getStrideAlign()[dim] % kTmaAlignment != 0)
+      return Obstacle{llvm::formatv("the stride of dimension {0} of its array is a multiple of {1} bytes, expected 16",
+                                    dim, root.getStrideAlign()[dim]),
+                      llvm::formatv("allocate {0} with rows of a multiple of {1} elements", arrayName(view),
+                                    kTmaAlignment / root.getElementBytes())};
+  }
+  return hasRows ? std::nullopt : std::optional(Obstacle{"no stride of its array is 1", ""});
+}
+
 int64_t tilec::tilegpu::widestSwizzle(int64_t rowBytes) {
   int64_t swizzle = 3;
   while (swizzle > 0 && rowBytes % (16 << swizzle) != 0)

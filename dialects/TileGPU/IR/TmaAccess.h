@@ -2,6 +2,7 @@
 #ifndef TILEC_TILEGPU_IR_TMAACCESS_H
 #define TILEC_TILEGPU_IR_TMAACCESS_H
 
+#include "dialects/TileGPU/IR/Decisions.h"
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -31,6 +32,9 @@ tile::LoadOp loadBehind(mlir::Value tile);
 /// The dimensions of a tile of shape `from` that a reshape to `to` keeps, where it only takes away or adds others of
 /// extent 1.
 std::optional<llvm::SmallVector<int64_t>> keptDims(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
+
+/// Why the copy engine cannot take the array of `view`, whatever the tile.
+std::optional<Obstacle> whyNotMapped(mlir::Value view);
 
 /// Everything that `values` are computed from, themselves included; through loops and branches.
 llvm::SetVector<mlir::Value> sourcesOf(mlir::ValueRange values);

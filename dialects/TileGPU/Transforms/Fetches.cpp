@@ -84,6 +84,8 @@ void tilec::tilegpu::explainLoads(tile::KernelOp kernel, TargetAttr target) {
                  : known != reasons.end()  ? known->second
                                            : "its tile goes to registers, and TMA fetches what products read as it is",
                  ""};
+    if (std::optional<Obstacle> array = whyNotMapped(op->getOperand(0)); hasTma && known != reasons.end() && array)
+      why = *array;
     const std::pair<StringRef, std::string> facts[] = {
         {"array", arrayName(op->getOperand(0))},
         {"shape", shapeText(cast<RankedTensorType>(op->getResult(0).getType()).getShape())}};

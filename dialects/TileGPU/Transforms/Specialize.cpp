@@ -411,14 +411,25 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
     TargetAttr target = TargetAttr::of(kernel);
     if (isAskedAbout(kernel))
       explainLoads(kernel, target);
-    if (!target || !target.has("tma") || findFetches(kernel).empty())
-      return tellChoice(kernel, "roles", "none: all warps load and compute",
-                        "no product reads a tile that TMA fetches");
     const TilePlan plan = TilePlan::of(kernel);
-    const bool turnsAreWanted = plan.schedule ? *plan.schedule == Schedule::pingpong : fitsOneWarpgroup(kernel);
+    if (!target || !target.has("tma") || findFetches(kernel).empty()) {
+      if (plan.asked.ctas.value_or(1) != 1)
+        warnOfHint(kernel, "num_ctas", *plan.asked.ctas,
+                   target && target.has("cluster") ? "no product reads a tile that TMA fetches for a cluster"
+                                                   : "the target has no clusters");
+      return explainNoRoles();
+    }
+    const bool hasWarpsForTurns = plan.asked.warps.value_or(kPrograms * kWarpgroup) == kPrograms * kWarpgroup;
+    const bool turnsAreWanted =
+        plan.schedule ? *plan.schedule == Schedule::pingpong : hasWarpsForTurns && fitsOneWarpgroup(kernel);
     Walk walk; // a tile that CTAs share is the only one of their program
-    if (!kernel->hasAttr(TileGPUDialect::kSharesTiles))
+    if (kernel->hasAttr(TileGPUDialect::kSharesTiles)) {
+      if (plan.asked.ctas.value_or(plan.splitK) != plan.splitK)
+        warnOfHint(kernel, "num_ctas", *plan.asked.ctas,
+                   "by the plan for its tile, " + Twine(plan.splitK) + " CTAs share the depth of a product");
+    } else {
       walk = walkTiles(kernel, chooseCluster(plan, target), panelRows(plan, turnsAreWanted));
+    }
     SmallVector<Channel, 0> channels = joinFetches(findFetches(kernel));
     for (Channel &channel : channels)
       for (Fetch &fetch : channel.fetches) {
@@ -456,13 +467,27 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
                        : !rowsFetchAlike(fetches)   ? "the turns of a tile's loop depend on its row"
                                                     : "";
     const bool straddle = rowsStraddleLines(fetches);
-    const bool shares = whyNot.empty() && (plan.cluster ? *plan.cluster == kCluster : straddle);
+    const std::optional<int64_t> asked = plan.asked.ctas;
+    const std::optional<int64_t> wanted = asked == 1 || asked == kCluster ? asked : plan.cluster;
+    const bool shares = whyNot.empty() && (wanted ? *wanted == kCluster : straddle);
+    if (asked && *asked != (shares ? kCluster : 1))
+      warnOfHint(kernel, "num_ctas", *asked, whyNot.empty() ? "CTAs fetch for each other in clusters of 2" : whyNot);
     tellChoice(kernel, "cluster", shares ? "2 CTAs, at neighbouring rows of tiles, fetch for each other" : "none",
                !whyNot.empty() ? whyNot
-               : plan.cluster  ? "planned with the tile"
+               : wanted        ? wanted == asked ? "num_ctas" : "planned with the tile"
                : straddle      ? "rows of an array start in the middle of cache lines"
                                : "rows of the arrays start at cache lines");
     return shares ? kCluster : 1;
+  }
+
+  void explainNoRoles() {
+    constexpr StringLiteral kWhy = "no product reads a tile that TMA fetches";
+    tile::KernelOp kernel = getOperation();
+    tellChoice(kernel, "roles", "none: all warps load and compute", kWhy);
+    if (kernel.walk([](MmaOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
+      tellChoice(kernel, "cluster", "none", kWhy);
+      tellChoice(kernel, "raster", "a CTA for every tile, row by row", kWhy);
+    }
   }
 
   void explainRoles(const TilePlan &plan, const Walk &walk, bool turns, bool turnsAreWanted) {
@@ -476,10 +501,11 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
       tellChoice(kernel, "roles",
                  warps > kWarpgroup ? "cooperative: a producer, and two warpgroups that share a tile"
                                     : "a producer, and one warpgroup that multiplies",
-                 !walk.loop        ? "CTAs do not walk over tiles"
-                 : turnsAreWanted  ? "no turns: not every tile has as many fetches"
-                 : planned.empty() ? "the accumulators take two warpgroups"
-                                   : planned);
+                 !walk.loop                            ? "CTAs do not walk over tiles"
+                 : turnsAreWanted                      ? "no turns: not every tile has as many fetches"
+                 : plan.asked.warps && planned.empty() ? "num_warps"
+                 : planned.empty()                     ? "one warpgroup cannot hold the accumulators"
+                                                       : planned);
     if (walk.loop)
       tellChoice(
           kernel, "raster",

@@ -80,3 +80,39 @@ tile.kernel @no_readers() {
   %q = tilegpu.queue bytes 128 readers 0 : <2>
   tile.return
 }
+
+// -----
+
+// expected-error @below {{a cluster of 2 CTAs takes rows of tiles: the kernel must have a partition of at least 2 dimensions, found none}}
+tile.kernel @cluster_without_partition(%s: f32) attributes {tilegpu.num_warps = 4 : i64, tilegpu.cluster = 2 : i64} {
+  tile.return
+}
+
+// -----
+
+!y = !tile.view<?xf32, strides = [1], divisible = [16], stride_align = [4], align = 16, index = 32, exclusive>
+// expected-error @below {{a cluster of 2 CTAs takes rows of tiles: the kernel must have a partition of at least 2 dimensions, found one of 1}}
+tile.kernel @cluster_of_vectors(%y: !tile.partition<64 of !y>) attributes {tilegpu.num_warps = 4 : i64, tilegpu.cluster = 2 : i64} {
+  tile.return
+}
+
+// -----
+
+// expected-error @below {{a cluster of 4 CTAs shares a tile: the kernel must have a partition, found none}}
+tile.kernel @shared_tile_of_nothing(%s: f32) attributes {tilegpu.cluster = 4 : i64, tilegpu.shares_tiles} {
+  tile.return
+}
+
+// -----
+
+// expected-error @below {{'tile.kernel' op attribute 'tilegpu.cluster' must be a positive i64, found 0 : i64}}
+tile.kernel @cluster_of_none() attributes {tilegpu.cluster = 0 : i64} {
+  tile.return
+}
+
+// -----
+
+// One CTA is no cluster.
+tile.kernel @cluster_of_one() attributes {tilegpu.cluster = 1 : i64} {
+  tile.return
+}

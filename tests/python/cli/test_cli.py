@@ -132,6 +132,7 @@ def test_inspect_plan_shows_loads_and_stores_of_an_authors_tile(capsys, place):
     report = lines[1 : lines.index("{")]
     assert [line.replace(place, "FILE") for line in report] == [
         "tile (128,) of the author's",
+        "  tl.AUTO would take (1024,)",
         "  resident CTAs  32 a multiprocessor (as its tiles fit registers)",
         "  warps          1 a program (from the size of its largest tile)",
         "  roles          none: all warps load and compute (no product reads a tile that TMA "
@@ -143,6 +144,8 @@ def test_inspect_plan_shows_loads_and_stores_of_an_authors_tile(capsys, place):
         "stores",
         "  FILE:6: y (128,): by threads",
         "    why: the target has no TMA",
+        "registers",
+        "  16 a thread, 0 bytes spilled",
     ]
 
 
@@ -172,7 +175,26 @@ def test_inspect_plan_shows_products_and_what_is_nearest(capsys, tmp_path):
     )
     _, out, _ = run(capsys, "inspect", f"{path}::narrow", "--phase=plan", "--target=sm_90a")
     lines = [line.replace(str(path), "FILE") for line in out.splitlines()]
-    assert lines[lines.index("products") : lines.index("{")] == [
+    assert lines[1:3] == [
+        "tile (64, 24) of the author's",
+        "  tl.AUTO compares, by what its model says they take:",
+    ]
+    table = [line.split() for line in lines[3:9]]
+    names = ["tile", "schedule", "split", "K", "cluster", "programs", "waves", "cycles"]
+    assert table[0] == names
+    cycles = [int(row[7]) for row in table[1:]]
+    assert cycles == sorted(cycles)
+    assert [row[-2:] for row in table[1:] if row[-1] == "choice"] == [["its", "choice"]]
+    assert lines[9 : lines.index("products")] == [
+        "  warps          4 a program (from the size of its largest tile)",
+        "  roles          none: all warps load and compute (no product reads a tile that TMA "
+        "fetches)",
+        "  cluster        none (no product reads a tile that TMA fetches)",
+        "  raster         a CTA for every tile, row by row (no product reads a tile that TMA "
+        "fetches)",
+        "  shared memory  45056 of 232448 bytes",
+    ]
+    assert lines[lines.index("products") : lines.index("registers")] == [
         "products",
         "  FILE:12: bf16 x bf16 into f32 64 x 24 x 64: mma.sync",
         "    why: the rows of its right operand are no multiple of 32 bytes",

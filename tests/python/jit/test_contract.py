@@ -119,22 +119,42 @@ def test_tile_that_wgmma_does_not_divide_is_told_the_nearest():
     assert product_refusal(tile=(48, 40)) == (
         lacking(),
         [HOPPER, "wgmma multiplies M x N x K in multiples of 64 x 8 x 16, found 48 x 40 x 64"],
-        "the nearest that wgmma multiplies is 64 x 40 x 64",
+        "the nearest that wgmma multiplies is 64 x 48 x 64",
     )
+    test_kept_contract_compiles((64, 48))
+
+
+@pytest.mark.parametrize(
+    ("tile", "tk"), [((24, 24), 64), ((72, 56), 64), ((100, 100), 24), ((1, 8), 40), ((200, 8), 8)]
+)
+def test_the_nearest_keeps_the_contract(tile, tk):
+    _, _, hint = product_refusal(tile=tile, tk=tk)
+    m, n, k = map(int, hint.rpartition("wgmma multiplies is ")[2].split(" x "))
+    c = tl.partition(array(512, 512, dtype=tl.float32), (m, n))
+    product.compile(c, array(512, 512), array(512, 512), target="sm_90a", phases=(), tk=k)
 
 
 def test_step_that_wgmma_does_not_divide_is_told_the_nearest():
     assert product_refusal(tile=(64, 64), tk=24) == (
         lacking(found="cp_async"),
-        [HOPPER, "wgmma multiplies M x N x K in multiples of 64 x 8 x 16, found 64 x 64 x 24"],
-        "the nearest that wgmma multiplies is 64 x 64 x 32",
+        [
+            HOPPER,
+            "mma.sync multiplies M x N x K in multiples of 16 x 8 x 16, found 64 x 64 x 24; "
+            "wgmma multiplies M x N x K in multiples of 64 x 8 x 16, found 64 x 64 x 24",
+        ],
+        "the nearest that mma.sync multiplies is 64 x 64 x 32; the nearest that wgmma multiplies "
+        "is 64 x 64 x 32",
     )
 
 
 def test_dtype_that_wgmma_does_not_multiply_is_told_the_nearest():
     assert product_refusal(tile=(64, 64), dtype=tl.float32, tk=32) == (
         lacking(found="cp_async"),
-        [HOPPER, "wgmma does not multiply f32, it takes f16, bf16, tf32, i8, e4m3, e5m2"],
+        [
+            HOPPER,
+            "the tensor cores of sm_90a do not multiply f32 x f32 into f32, they multiply f16, "
+            "bf16, tf32, i8 into i32, e4m3 and e5m2 into f32",
+        ],
         "the nearest dtype is tf32: x.to(tl.tfloat32) on both operands",
     )
 
@@ -144,7 +164,8 @@ def test_rows_that_tma_does_not_take_are_told_the_nearest():
         lacking(),
         [
             HOPPER,
-            "TMA takes rows that are multiples of 16 bytes apart, those of a are multiples of 8",
+            "threads load its left operand, and copies ahead serve mma.sync better: the stride of "
+            "dimension 0 of its array is a multiple of 8 bytes, expected 16",
         ],
         "allocate a with rows of a multiple of 8 elements",
     )
@@ -154,18 +175,19 @@ def test_address_that_tma_does_not_take_is_told():
     message, notes, hint = product_refusal(b=array(256, 256, align_bytes=8))
     assert (message, hint) == (lacking(), None)
     assert notes[1:] == [
-        "TMA takes addresses that are multiples of 16, that of b is a multiple of 8"
+        "threads load its right operand, and copies ahead serve mma.sync better: its array is "
+        "aligned to 8 bytes, expected 16"
     ]
 
 
-def test_order_that_wgmma_does_not_take_is_told_by_the_plan():
+def test_order_that_wgmma_does_not_take_is_told_the_nearest():
     b = array(256, 256, dtype=tl.int8)
     message, notes, hint = refusal(
         int_product, tl.partition(array(256, 256, dtype=tl.int32), (64, 64)), b, b
     )
     assert message.endswith("must use wgmma, found cp_async, ldmatrix and mma")
-    assert notes[1:] == ["operands of 8 bits must be contiguous along K: b"]
-    assert hint is None
+    assert notes[1:] == ["8- and 32-bit operands have to lie along K, its right one does not"]
+    assert hint == "store it transposed and load its .T"
 
 
 @tl.kernel(require="wgmma")
@@ -181,17 +203,21 @@ def int_product(c, a, b):
 def test_arguments_inside_a_tuple_are_named_by_their_place():
     c = tl.partition(array(256, 256, dtype=tl.float32), (64, 64))
     _, notes, hint = refusal(of_pair, c, (array(256, 256), array(256, 250)))
-    assert hint == "allocate pair.1 with rows of a multiple of 8 elements"
-    assert notes[1].endswith("those of pair.1 are multiples of 4")
+    assert hint == "allocate pair[1] with rows of a multiple of 8 elements"
+    assert notes[1].endswith("dimension 0 of its array is a multiple of 4 bytes, expected 16")
 
 
-def test_kernel_right_for_one_tile_only_is_refused_without_advice():
+def test_kernel_right_for_one_tile_only_is_told_the_nearest():
     c = tl.partition(array(24, 12, dtype=tl.float32), (24, 12))
     message, notes, hint = refusal(fixed, c, array(24, 20), array(20, 12), target="sm_80")
     assert message == (
         "fixed does not keep its contract: its machine code for sm_80 must use mma, found none"
     )
-    assert (notes, hint) == (["sm_80 has cp_async, ldmatrix and mma"], None)
+    assert notes == [
+        "sm_80 has cp_async, ldmatrix and mma",
+        "mma.sync multiplies M x N x K in multiples of 16 x 8 x 16, found 24 x 12 x 20",
+    ]
+    assert hint == "the nearest that mma.sync multiplies is 32 x 16 x 16"
 
 
 def test_kernel_without_products_is_told_what_it_has():
@@ -201,9 +227,49 @@ def test_kernel_without_products_is_told_what_it_has():
         "copied does not keep its contract: its machine code for sm_90a must use tma and "
         "stmatrix, found none"
     )
-    assert (notes, hint) == ([HOPPER], None)
+    assert notes == [
+        HOPPER,
+        "load of x: its tile goes to registers, and TMA fetches what products read as it is",
+        "store of y: TMA stores results of wgmma, in kernels whose warps have roles",
+    ]
+    assert hint is None
     _, notes, _ = refusal(tl.kernel(require="wgmma")(copied.function), y, array(64, 64))
     assert notes[1:] == ["it multiplies no tiles (tl.mma)"]
+
+
+@tl.kernel(require=("cluster", "setmaxnreg"))
+def alone(c, a, b):
+    m, n = c.index
+    tm, tn = c.tile_shape
+    acc = tl.zeros((tm, tn), tl.float32)
+    for k in range(a.num_tiles(1, 64)):
+        acc = tl.mma(a.load((m, k), (tm, 64)), b.load((k, n), (64, tn)), acc)
+    c.store(acc)
+
+
+def test_choice_for_the_kernel_is_told_with_its_reason():
+    c = tl.partition(array(256, 256, dtype=tl.float32), (64, 64))
+    message, notes, hint = refusal(alone, c, array(256, 256), array(256, 256))
+    assert message.startswith(
+        "alone does not keep its contract: its machine code for sm_90a must use cluster and "
+        "setmaxnreg, found "
+    )
+    assert notes[1:] == [
+        "cluster: none (rows of the arrays start at cache lines)",
+        "roles: ping-pong: a producer, and two programs of 4 warps that take turns at tiles (one "
+        "warpgroup can hold the accumulators)",
+    ]
+    assert hint is None
+
+
+def test_reasons_show_the_line_that_they_speak_of():
+    c = tl.partition(array(256, 256, dtype=tl.float32), (48, 48))
+    with pytest.raises(CompileError) as error:
+        of_pair.compile(c, (array(256, 256), array(256, 256)), target="sm_90a", phases=())
+    [reason] = [note for note in error.value.notes if note.span]
+    assert reason.text.startswith("wgmma multiplies M x N x K")
+    line = of_pair.function.__code__.co_firstlineno + 6
+    assert (reason.span.file, reason.span.line) == (__file__, line)
 
 
 def test_refusal_shows_the_kernel():

@@ -66,7 +66,7 @@ module attributes {tilegpu.target = #hopper} {
     tile.return
   }
 
-  // CHECK: [Missed] product | Category:tilec | Reason="mma.sync multiplies M x N x K in multiples of 16 x 8 x 16, found 24 x 7 x 40", Remark=FMA, Suggestion="the nearest that mma.sync multiplies is 32 x 8 x 48"
+  // CHECK: [Missed] product | Category:tilec | Reason="mma.sync multiplies M x N x K in multiples of 16 x 8 x 16, found 24 x 7 x 40; wgmma multiplies M x N x K in multiples of 64 x 8 x 16, found 24 x 7 x 40", Remark=FMA, Suggestion="the nearest that mma.sync multiplies is 32 x 8 x 48; the nearest that wgmma multiplies is 64 x 16 x 48"
   tile.kernel @undivided(%s: bf16) {
     %x = tile.splat %s : bf16 -> tensor<24x40xbf16>
     %y = tile.splat %s : bf16 -> tensor<40x7xbf16>
