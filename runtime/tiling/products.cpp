@@ -22,8 +22,9 @@ constexpr double launchCycles = 3000;
 constexpr double crowdedL2 = 0.9;
 constexpr double uncovered = 1.6;     // where nobody multiplies while a left operand goes to registers
 constexpr double clusterCycles = 600; // to start one, and until all of it has ended
-constexpr double splitCycles = 1300, addedPerCycle = 2.4; // partial sums, added through shared memory
-constexpr double largeClusterCycles = 3500;               // few places are free for one
+constexpr double splitCycles = 1300;  // partial sums, added through shared memory
+constexpr double addedPerCycle = 8, addedForOnePerCycle = 2.4; // each program some columns, or one of them all
+constexpr double largeClusterCycles = 3500;                    // few places are free for one
 
 constexpr int64_t stagingBytes = 2 * 64 * 128; // of a warpgroup: two buffers of 64 rows for the way out
 constexpr int64_t barrierBytes = 1024;
@@ -292,7 +293,8 @@ private:
     if (candidate.clusterM > 1)
       candidate.cycles += clusterCycles;
     if (candidate.splitK > 1)
-      candidate.cycles += splitCycles + static_cast<double>(accumulatorRegisters(candidate.tile)) / addedPerCycle;
+      candidate.cycles += splitCycles + static_cast<double>(accumulatorRegisters(candidate.tile)) /
+                                            (finishesColumns(candidate) ? addedPerCycle : addedForOnePerCycle);
     if (candidate.splitK > 4)
       candidate.cycles += largeClusterCycles;
   }
@@ -308,6 +310,12 @@ private:
   static double together(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
 
   bool rowsAligned() const { return main.a.straddling == 0 && main.b.straddling == 0; }
+
+  /// Every program that shares a tile can finish some columns of the accumulators.
+  bool finishesColumns(const Candidate &candidate) const {
+    const int64_t columns = (candidate.exchanged ? main.m : main.n).in(candidate.tile);
+    return candidate.schedule != Schedule::sync && columns % (8 * candidate.splitK) == 0;
+  }
 
   bool canShareRight(const Candidate &candidate) const {
     bool severalRows = main.m.dim >= 0 && rowsOf(main.m) > main.m.in(candidate.tile);

@@ -1,8 +1,8 @@
 //===- ClusterSum.cpp - Tiles added up over a cluster ---------------------===//
 //
 // Every CTA puts its registers into its own shared memory, four of a thread side
-// by side. Then each adds up a part of the registers over all CTAs and puts the
-// sums back, and the first collects the parts: nobody reads more than two tiles.
+// by side. Then each adds up a part of the registers over all CTAs: the columns
+// that it goes on with, or some that it puts back for the first to collect.
 // Threads read what the same threads of other CTAs have put.
 //
 // Source: PTX ISA, "mapa", "barrier.cluster", ".shared::cluster".
@@ -12,10 +12,12 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <map>
 
 using namespace mlir;
 using namespace tilec;
 using namespace tilec::lowering;
+using tilegpu::Coords;
 using tilegpu::Layout;
 
 namespace {
@@ -27,10 +29,10 @@ constexpr int64_t kMostReadWords = 64;
 class ClusterSumLowering {
 public:
   ClusterSumLowering(OpBuilder &builder, tilegpu::ClusterSumOp op, ValueRange own)
-      : builder(builder), loc(op.getLoc()), own(own), element(op.getType().getElementType()),
-        roles(Roles::at(builder)) {
+      : builder(builder), loc(op.getLoc()), own(own), element(op.getType().getElementType()), roles(Roles::at(builder)),
+        leavesOpen(roles.producerWarps > 0) {
     for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
-      putsAgain |= isa<tilegpu::ClusterSumOp>(next);
+      leavesOpen &= !isa<tilegpu::ClusterSumOp>(next);
     while (own.size() % words != 0)
       words /= 2;
     ThreadId thread = threadId(builder, loc);
@@ -39,6 +41,55 @@ public:
                                         constantI32(builder, loc, words * kWordBytes));
     base = offsetPointer(builder, loc, programMemory(builder, loc, op), place);
     pitch = roles.programWarps * tilegpu::kLanes * words * kWordBytes;
+  }
+
+  /// Where the columns of every CTA's are: registers `first` of the first CTA's, and `distance` registers to the
+  /// next's.
+  struct Columns {
+    SmallVector<int64_t> first;
+    int64_t distance = 0;
+  };
+
+  static Columns columnsOf(tilegpu::ClusterSumOp op) {
+    const Layout source = Layout::of(op.getSource().getType()), result = Layout::of(op.getType());
+    std::map<Coords, int64_t> places;
+    for (int64_t reg = 0; reg < source.numRegisters(); ++reg)
+      places[source.coords(reg, /*lane=*/0, /*warp=*/0)] = reg;
+    Columns columns;
+    for (int64_t reg = 0; reg < result.numRegisters(); ++reg)
+      columns.first.push_back(places.at(result.coords(reg, 0, 0)));
+    columns.distance = places.at({0, op.getType().getDimSize(1)});
+    return columns;
+  }
+
+  /// The sum of this CTA's columns.
+  SmallVector<Value> runScattered(const Columns &columns) {
+    Value rank = clusterRank(builder, loc);
+    const int64_t groups = own.size() / words;
+    for (int64_t group = 0; group < groups; ++group)
+      put(base, group, own.slice(group * words, words));
+    meet();
+    Value start = offsetPointer(
+        builder, loc, base,
+        arith::MulIOp::create(builder, loc, rank, constantI32(builder, loc, columns.distance / words * pitch)));
+    Value here = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), start);
+    SmallVector<SmallVector<Value>> parts;
+    for (int64_t cta = 0; cta < roles.cluster; ++cta) {
+      Value there = remote(here, cta);
+      for (size_t reg = 0; reg < columns.first.size(); reg += words)
+        parts.push_back(get(there, columns.first[reg] / words));
+    }
+    const size_t own = columns.first.size() / words;
+    SmallVector<Value> sums;
+    for (size_t group = 0; group < own; ++group) {
+      SmallVector<Value> sum = parts[group];
+      for (int64_t cta = 1; cta < roles.cluster; ++cta)
+        add(sum, parts[cta * own + group]);
+      llvm::append_range(sums, sum);
+    }
+    if (!leavesOpen)
+      clusterBarrier(builder, loc);
+    return sums;
   }
 
   SmallVector<Value> run() {
@@ -51,8 +102,7 @@ public:
     sumPart(rank, share, groups);
     meet();
     SmallVector<Value> sums = collect(rank, share, groups);
-    // Until the first has read, the others keep what they have put: to the kernel's end, if there is no other sum.
-    if (putsAgain)
+    if (!leavesOpen)
       clusterBarrier(builder, loc);
     return sums;
   }
@@ -116,12 +166,16 @@ private:
     for (int64_t group = begin; group < end; ++group) {
       SmallVector<Value> sums = rest.front();
       for (const SmallVector<Value> &part : rest.slice(1, there.size() - 1))
-        for (auto [sum, value] : llvm::zip_equal(sums, part))
-          sum = isa<FloatType>(element) ? Value(arith::AddFOp::create(builder, loc, sum, value))
-                                        : Value(arith::AddIOp::create(builder, loc, sum, value));
+        add(sums, part);
       put(start, group, sums);
       rest = rest.drop_front(there.size());
     }
+  }
+
+  void add(MutableArrayRef<Value> sums, ArrayRef<Value> parts) {
+    for (auto [sum, part] : llvm::zip_equal(sums, parts))
+      sum = isa<FloatType>(element) ? Value(arith::AddFOp::create(builder, loc, sum, part))
+                                    : Value(arith::AddIOp::create(builder, loc, sum, part));
   }
 
   /// The sums, in the first CTA.
@@ -170,8 +224,10 @@ private:
   ValueRange own;
   Type element;
   Roles roles;
+  /// CTAs keep what they have put until they meet at the kernel's end, as they do where warps have roles; or here, if
+  /// there is another sum.
+  bool leavesOpen;
   int64_t words = kMostWords, pitch = 0;
-  bool putsAgain = false; ///< this op is not the last of its kind
   Value base;
 };
 
@@ -179,7 +235,9 @@ struct ClusterSum : OpConversionPattern<tilegpu::ClusterSumOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(tilegpu::ClusterSumOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const final {
-    rewriter.replaceOpWithMultiple(op, {ClusterSumLowering(rewriter, op, adaptor.getSource()).run()});
+    ClusterSumLowering lowering(rewriter, op, adaptor.getSource());
+    rewriter.replaceOpWithMultiple(
+        op, {op.isScattered() ? lowering.runScattered(ClusterSumLowering::columnsOf(op)) : lowering.run()});
     return success();
   }
 };

@@ -173,7 +173,11 @@ LogicalResult StoreOp::verify() {
     if (static_cast<int64_t>(getIndices().size()) != (walks ? view.getRank() : 0))
       return emitOpError("a partition's tile has its own place: expected ")
              << (walks ? "one index a dimension" : "no indices") << ", found " << getIndices().size();
-    if (tile.getShape() != partition.getTileShape())
+    // Then it may also store a part.
+    const bool fits = walks ? llvm::equal(tile.getShape(), partition.getTileShape(),
+                                          [](int64_t found, int64_t whole) { return whole % found == 0; })
+                            : tile.getShape() == partition.getTileShape();
+    if (!fits)
       return emitOpError("tile must have the partition's shape [")
              << partition.getTileShape() << "], found [" << tile.getShape() << "]";
   } else {

@@ -70,7 +70,7 @@ int64_t tilec::tilegpu::scratchBytes(Operation *op) {
   if (isa<ConvertLayoutOp>(op))
     return conversionPlan(op).trip.bytes;
   if (auto sum = dyn_cast<ClusterSumOp>(op)) {
-    const Layout layout = Layout::of(sum.getType());
+    const Layout layout = Layout::of(sum.getSource().getType());
     return layout.numRegisters() * layout.numWarps() * kLanes * elementBytes(sum.getType().getElementType());
   }
   return 0;

@@ -148,7 +148,10 @@ private:
         const StoreStaging staging = storeStaging(store.getValue().getType(), store.getTransposed());
         buffers.push_back({op, order.span(kernel), warpgroups * staging.warpgroupBytes, kTileAlignment});
       } else if (int64_t bytes = programBytes(op)) {
-        buffers.push_back({op, order.span(op), programs() * bytes, kScratchAlignment});
+        Interval live = order.span(op);
+        if (isa<ClusterSumOp>(op)) // other CTAs read it while this one goes on
+          live.end = order.span(kernel).end;
+        buffers.push_back({op, live, programs() * bytes, kScratchAlignment});
       }
       return WalkResult::advance();
     });

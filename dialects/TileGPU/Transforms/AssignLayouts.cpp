@@ -52,8 +52,8 @@ public:
       TypeSwitch<Operation *>(op)
           .Case([&](arith::ConstantOp op) { retypeConstant(op); })
           .Case<tile::LoadOp, tile::StoreOp>([&](Operation *op) { fixAccess(op); })
-          .Case<tile::ReduceOp, tile::BroadcastOp, tile::PermuteOp, tile::ReshapeOp, tile::ExtractOp, MmaOp, PrintOp>(
-              [&](auto op) { fix(op); });
+          .Case<tile::ReduceOp, tile::BroadcastOp, tile::PermuteOp, tile::ReshapeOp, tile::ExtractOp, MmaOp,
+                ClusterSumOp, PrintOp>([&](auto op) { fix(op); });
   }
 
 private:
@@ -177,6 +177,13 @@ private:
       need(op.getLhsMutable(), Layout::mmaLhs(acc, lhs.getShape(), lhs.getElementTypeBitWidth()));
     need(op.getAccMutable(), acc);
     produce(op.getResult(), acc);
+  }
+
+  void fix(ClusterSumOp op) {
+    if (!op.isScattered())
+      return;
+    need(op.getSourceMutable(), Layout::wgmmaAcc(op.getSource().getType().getShape(), numWarps));
+    produce(op.getResult(), Layout::wgmmaAcc(op.getType().getShape(), numWarps));
   }
 
   tile::KernelOp kernel;

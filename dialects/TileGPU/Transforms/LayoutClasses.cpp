@@ -119,6 +119,8 @@ void LayoutClasses::buildClasses() {
       for (auto &[operand, inputs] : forwarded)
         for (Value input : inputs)
           join(operand->get(), input);
+    } else if (auto sum = dyn_cast<ClusterSumOp>(op); sum && sum.isScattered()) {
+      // Its layouts are those of accumulators.
     } else if (isa<tile::GatherOp, ClusterSumOp>(op) || op->hasTrait<OpTrait::Elementwise>()) {
       joinAll(op);
     } else if (auto product = dyn_cast<MmaOp>(op)) {
@@ -175,6 +177,10 @@ void LayoutClasses::markNarrow() {
 void LayoutClasses::anchorProducts() {
   const bool wholeRows = keepsRowsWhole(kernel);
   kernel.walk([&](MmaOp product) { offer(product.getAcc(), accumulatorLayout(product, numWarps, wholeRows)); });
+  kernel.walk([&](ClusterSumOp sum) {
+    if (sum.isScattered())
+      offer(sum, Layout::wgmmaAcc(shapeOf(sum), numWarps));
+  });
   kernel.walk([&](MmaOp product) {
     if (!isTile(product.getLhs()))
       return;

@@ -2,14 +2,16 @@
 //
 // A small output with a deep product has fewer tiles than the GPU has
 // multiprocessors. Where the plan says so, the CTAs of a cluster share one
-// tile: each runs a part of the loop, and the first adds up what the others
-// have, always in the same order, and goes on alone.
+// tile: each runs a part of the loop. Then each adds up some columns of what all
+// have and finishes those, or the first adds up all and goes on alone; always in
+// the same order.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/TileGPU/IR/Decisions.h"
 #include "dialects/TileGPU/IR/TilePlan.h"
 #include "dialects/TileGPU/Transforms/Accumulation.h"
 #include "dialects/TileGPU/Transforms/Passes.h"
+#include "dialects/TileGPU/Transforms/SliceTiles.h"
 #include "dialects/TileGPU/Transforms/WalkTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,6 +49,8 @@ public:
   void run() {
     divide();
     rewriter.setInsertionPointAfter(loop);
+    if (scatter())
+      return;
     Operation *behind = loop->getNextNode();
     SmallVector<Value> sums;
     for (Value part : loop.getResults())
@@ -63,6 +67,32 @@ public:
   }
 
 private:
+  /// Lets every CTA finish as many columns of the tile, if accumulators of wgmma and what follows from them have such
+  /// parts; what a CTA would fetch of the others' sums takes as long as the sum.
+  bool scatter() {
+    constexpr int64_t kColumnUnit = 8;
+    const bool possible = llvm::all_of(loop.getResults(), [&](Value part) {
+      return cast<RankedTensorType>(part.getType()).getDimSize(1) % (kColumnUnit * parts) == 0;
+    });
+    bool isAsync = true;
+    loop.walk([&](MmaOp product) { isAsync &= product.isWgmma(); });
+    if (!possible || !isAsync)
+      return false;
+    SmallVector<Value> sums;
+    for (Value part : loop.getResults()) {
+      auto type = cast<RankedTensorType>(part.getType());
+      auto columns = RankedTensorType::get({type.getDimSize(0), type.getDimSize(1) / parts}, type.getElementType());
+      sums.push_back(ClusterSumOp::create(rewriter, loc, columns, part));
+    }
+    Value part = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(), rank);
+    if (sliceUses(loop.getResults(), sums, {part, parts}))
+      return true;
+    part.getDefiningOp()->erase();
+    for (Value sum : sums)
+      sum.getDefiningOp()->erase();
+    return false;
+  }
+
   Value constant(Type type, int64_t value) {
     return arith::ConstantOp::create(rewriter, loc, rewriter.getIntegerAttr(type, value));
   }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from warp_roles.clock import Run
@@ -38,6 +39,8 @@ def any_op(op: Any, kernel: Kernel) -> Step:
         return compute
     assert all(map(is_tile, op.results)), f"{op.name} has no rule: {op}"
     name, detail = op.name, detail_of(op)
+    if name.startswith(("arith.", "math.")):  # the same for a part of a tile
+        detail = re.sub(r"tensor<[\dx]+x", "tensor<", str(detail))
 
     def build(frame: Frame) -> None:
         terms = reads(frame, operands)

@@ -13,7 +13,7 @@ from warp_roles.kernel import Kernel, Runner, Step, is_tile, run, step, tile_of
 from warp_roles.memory import TILE_ALIGNMENT, Buffer, Content, element_bytes
 from warp_roles.plain_ops import product_detail
 from warp_roles.products import WARPS, Pending, accumulated
-from warp_roles.terms import Term, View, added, transposed, zero_of
+from warp_roles.terms import Term, View, added, columns, transposed, zero_of
 
 STORE_ROWS, STORE_BUFFERS, STORE_BYTES, ALIGNMENT = 64, 2, 8192, 1024
 WGMMA = 2  # of MmaKind
@@ -258,25 +258,27 @@ def convert_layout(op: Any, kernel: Kernel) -> Runner:
 
 @run("tilegpu.cluster_sum")
 def cluster_sum(op: Any, kernel: Kernel) -> Runner:
-    """Every CTA puts its part where the others read it; the first one gets the sum."""
+    """Every CTA puts its part where others read it; each gets some columns, or the first all."""
     (source,), (result,) = kernel.numbers(op.operands), kernel.numbers(op.results)
-    shape, element = tuple(op.results[0].type.shape), str(op.results[0].type.element_type)
+    shape, element = tuple(op.operands[0].type.shape), str(op.operands[0].type.element_type)
     buffer = Buffer(offset_of(op), shape, (1, 0), element)
+    scatters = op.results[0].type.shape != op.operands[0].type.shape
 
     def execute(frame: Frame) -> Run:
         cta = frame.cta
         own = tile_of(frame, frame.values[source])
         yield None
         cta.shared.write(buffer, Content(own), frame.warp, frame.barriers)
-        for _ in range(2):  # for the parts, and for the sums of parts
+        for _ in range(1 if scatters else 2):  # for the parts, and for the sums of parts
             yield None
             yield cta.everybody.come()
             frame.barriers += 1
             parts = [contents(peer, frame, buffer).term for peer in cta.peers]
         yield None
-        yield cta.everybody.come()
-        frame.barriers += 1
-        frame.values[result] = added(*parts) if cta.rank == 0 else own
+        if scatters:
+            frame.values[result] = columns(added(*parts), cta.rank, len(parts))
+        else:
+            frame.values[result] = added(*parts) if cta.rank == 0 else own
 
     return execute
 
