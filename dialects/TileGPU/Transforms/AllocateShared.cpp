@@ -220,9 +220,49 @@ private:
     InFlightDiagnostic error = kernel.emitError("kernel needs ")
                                << total << " bytes of shared memory, " << TargetAttr::of(kernel).getName() << " has "
                                << limit << " a block: use smaller tiles";
-    for (const Buffer &buffer : ArrayRef(buffers).take_front(3))
-      error.attachNote(buffer.op->getLoc()) << buffer.bytes << " bytes are needed here";
+    if (feedsProduct(buffers.front().op))
+      error << ", or smaller steps along K";
+    const size_t shown = std::min<size_t>(buffers.size(), 4);
+    for (const Buffer &buffer : ArrayRef(buffers).take_front(shown))
+      error.attachNote(buffer.op->getLoc()) << buffer.bytes << " bytes " << purposeOf(buffer.op);
+    int64_t others = 0;
+    for (const Buffer &buffer : ArrayRef(buffers).drop_front(shown))
+      others += buffer.bytes;
+    if (others > 0)
+      error.attachNote() << others << " bytes for " << buffers.size() - shown << " others";
     return error;
+  }
+
+  /// True for a tile that is in shared memory for a product.
+  static bool feedsProduct(Operation *op) {
+    return isa<LocalAllocOp, RingOp>(op) && llvm::any_of(op->getUsers(), [](Operation *user) {
+             return isa<MmaOp>(user) || (isa<RingSlotOp>(user) && llvm::any_of(user->getUsers(), llvm::IsaPred<MmaOp>));
+           });
+  }
+
+  /// What an op needs shared memory for.
+  static std::string purposeOf(Operation *op) {
+    auto tileOf = [](ArrayRef<int64_t> shape, Type element) {
+      std::string text = "tile of " + shapeText(shape) + " ";
+      llvm::raw_string_ostream(text) << element;
+      return text;
+    };
+    if (auto alloc = dyn_cast<LocalAllocOp>(op))
+      return "for a " + tileOf(alloc.getType().getShape(), alloc.getType().getElementType());
+    if (auto ring = dyn_cast<RingOp>(op)) {
+      SmemType type = ring.getType();
+      return llvm::formatv("for {0} of a {1}", type.getShape().front() == 1 ? "1 stage" : "the stages",
+                           tileOf(type.getShape().drop_front(), type.getElementType()));
+    }
+    auto tile =
+        op->getNumOperands() == 0 ? RankedTensorType() : dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+    if (!tile)
+      return "for barriers and scratch";
+    StringRef purpose = isa<ConvertLayoutOp>(op)  ? "to rearrange a "
+                        : isa<tile::ReduceOp>(op) ? "to reduce a "
+                        : isa<TmaStoreOp>(op)     ? "to store a "
+                                                  : "to exchange elements of a ";
+    return purpose.str() + tileOf(tile.getShape(), tile.getElementType());
   }
 
   tile::KernelOp kernel;

@@ -136,8 +136,11 @@ struct SplitDepth : PassWrapper<SplitDepth, OperationPass<tile::KernelOp>> {
     tile::KernelOp kernel = getOperation();
     const TilePlan plan = TilePlan::of(kernel);
     TargetAttr target = TargetAttr::of(kernel);
-    if (plan.splitK <= 1)
+    if (plan.splitK <= 1) {
+      if (kernel.walk([](MmaOp) { return WalkResult::interrupt(); }).wasInterrupted())
+        tellChoice(kernel, "split", "none", plan.schedule ? "planned with the tile" : "only a plan for tl.AUTO splits");
       return;
+    }
     scf::ForOp loop = target && target.has("cluster") ? findLoop(kernel) : scf::ForOp();
     Value rank = loop ? shareTiles(kernel, plan.splitK, plan.panelRows.value_or(kClusterPanelRows)) : Value();
     if (!rank)

@@ -96,9 +96,9 @@ module attributes {tilegpu.target = #tilegpu.target<"sm_tiny", {limits = {shared
   // expected-error @below {{kernel needs 16384 bytes of shared memory, sm_tiny has 10000 a block: use smaller tiles}}
   tile.kernel @too_much(%s: f32) {
     %t = tile.splat %s : f32 -> !tile
-    // expected-note @below {{8192 bytes are needed here}}
+    // expected-note @below {{8192 bytes for a tile of (32, 64) f32}}
     %a = tilegpu.local_alloc %t : !tile -> !smem
-    // expected-note @below {{8192 bytes are needed here}}
+    // expected-note @below {{8192 bytes for a tile of (32, 64) f32}}
     %b = tilegpu.local_alloc %t : !tile -> !smem
     %x = tilegpu.local_load %a : !smem -> !tile
     tile.return

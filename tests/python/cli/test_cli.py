@@ -187,6 +187,7 @@ def test_inspect_plan_shows_products_and_what_is_nearest(capsys, tmp_path):
     assert [row[-2:] for row in table[1:] if row[-1] == "choice"] == [["its", "choice"]]
     assert lines[9 : lines.index("products")] == [
         "  warps          4 a program (from the size of its largest tile)",
+        "  split          none (only a plan for tl.AUTO splits)",
         "  roles          none: all warps load and compute (no product reads a tile that TMA "
         "fetches)",
         "  cluster        none (no product reads a tile that TMA fetches)",

@@ -61,25 +61,28 @@ def chosen(compiled, subject):
 def test_operands_beyond_shared_memory_are_refused_with_their_bytes(target, has):
     error = refusal(in_one_step, (64, 64), 64, 64, 952, target=target)
     assert error.message == (
-        f"kernel needs 243712 bytes of shared memory, {target} has {has} a block: use smaller tiles"
+        f"kernel needs 243712 bytes of shared memory, {target} has {has} a block: use smaller "
+        "tiles, or smaller steps along K"
     )
     product_line = "c.store(tl.mma(x, y, tl.zeros((64, 64), tl.float32)))"
     assert notes(error, in_one_step) == [
-        ("121856 bytes are needed here", product_line),
-        ("121856 bytes are needed here", product_line),
+        ("121856 bytes for a tile of (64, 952) bf16", product_line),
+        ("121856 bytes for a tile of (952, 64) bf16", product_line),
     ]
 
 
 def test_one_stage_of_a_queue_beyond_shared_memory_is_refused_with_its_bytes():
     error = refusal(product, (128, 256), tk=512)
     assert error.message == (
-        "kernel needs 426000 bytes of shared memory, sm_90a has 232448 a block: use smaller tiles"
+        "kernel needs 426000 bytes of shared memory, sm_90a has 232448 a block: use smaller "
+        "tiles, or smaller steps along K"
     )
     load_line = "acc = tl.mma(a.load((m, k), (tm, tk)), b.load((k, n), (tk, tn)), acc)"
     assert notes(error, product) == [
-        ("262144 bytes are needed here", load_line),
-        ("131072 bytes are needed here", load_line),
-        ("32768 bytes are needed here", "c.store(acc)"),
+        ("262144 bytes for 1 stage of a tile of (512, 256) bf16", load_line),
+        ("131072 bytes for 1 stage of a tile of (128, 512) bf16", load_line),
+        ("32768 bytes to store a tile of (128, 256) f32", "c.store(acc)"),
+        ("16 bytes for barriers and scratch", "@tl.kernel"),
     ]
 
 
