@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from carets import text_above_caret
 
 import tilec as tl
 from tilec.execute import execute
@@ -33,12 +34,6 @@ def view(dtype, rank, tile_shape=None, access=None):
         index_bits=32,
         tile_shape=tile_shape,
     )
-
-
-def source_text(span):
-    """The text that a span covers, for spans on one line."""
-    line = linecache.getline(span.file, span.line)
-    return line[span.column - 1 : span.end_column - 1] if span.column else ""
 
 
 @dataclass
@@ -120,8 +115,8 @@ class Tools:
         return (
             error.message,
             linecache.getline(span.file, span.line).strip(),
-            source_text(span),
-            [f"{note.text} ({source_text(note.span)})" for note in error.notes],
+            text_above_caret(span),
+            [f"{note.text} ({text_above_caret(note.span)})" for note in error.notes],
             error.hint,
         )
 

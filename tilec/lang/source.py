@@ -30,7 +30,7 @@ _STANDARD_LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
 
 _Positions: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 
-# Python 3.10 knows no columns: the tracer notes the span of each statement it reads here.
+# Python 3.10 knows no columns: the tracer notes here what to mark of each statement it reads.
 _line_spans: dict[str, dict[int, Span]] = {}
 
 

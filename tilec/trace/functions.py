@@ -61,7 +61,7 @@ def _rewrite(function: FunctionType) -> Rewritten | Unchanged:
     record = Record(code.co_filename)
     if sys.version_info < (3, 11):
         statements = [n for n in ast.walk(source.node) if isinstance(n, ast.stmt)]
-        register_line_spans(record.span(node) for node in statements)
+        register_line_spans(record.span(_head(node)) for node in statements)
     try:
         node = rewrite(source.node, record)
     except TraceError as refusal:  # a helper that only computes constants may still do that
@@ -70,6 +70,13 @@ def _rewrite(function: FunctionType) -> Rewritten | Unchanged:
     if new is None or RUNTIME not in new.co_freevars:
         return Unchanged(None)
     return Rewritten(new, record.statements)
+
+
+def _head(node: ast.stmt) -> ast.AST:
+    """What to mark of a statement: not its body, where other statements are."""
+    if isinstance(node, (ast.If, ast.While)):
+        return node.test
+    return node.iter if isinstance(node, ast.For) else node
 
 
 class Converter:

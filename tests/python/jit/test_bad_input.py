@@ -6,11 +6,11 @@ From the author's side, whole launches; the rooms' own tests have the finer poin
 import errno
 import os
 import re
-import sys
 import warnings
 
 import numpy as np
 import pytest
+from carets import marked, text_above_caret
 
 import tilec as tl
 from tilec.diagnostics import CacheWarning, TilecError
@@ -18,8 +18,6 @@ from tilec.jit import kernel as kernel_module
 from tilec.jit import store as store_module
 from tilec.jit.cache import DiskCache
 
-# Python 3.10 does not tell where in a line an expression ends.
-FINE_POSITIONS = sys.version_info >= (3, 11)
 UNTOUCHED = 7.0
 
 
@@ -67,12 +65,6 @@ def launched(kernel, outputs, *others, tile=(8,), **keywords):
         kernel(*(tl.partition(y, tile) for y in outputs), *others, **keywords)
     assert [a.tobytes() for a in arrays] == before
     return error.value
-
-
-def caret_of(error):
-    """What of the source the caret is under."""
-    source, marks = error.render().splitlines()[2:4]
-    return source[marks.index("^") : marks.rindex("^") + 1]
 
 
 # -- arguments -------------------------------------------------------------------------------------
@@ -227,7 +219,7 @@ def test_use_of_an_argument_that_cannot_be_is_refused_at_its_place(
     error = launched(kernel, [output], other)
     assert (error.message, error.hint) == (message, hint)
     assert error.frames[0].function == kernel.name
-    assert not FINE_POSITIONS or caret_of(error) == caret
+    assert text_above_caret(error.frames[0].span) == marked(caret)
 
 
 @pytest.mark.parametrize(
@@ -271,9 +263,8 @@ def test_operands_of_a_product_that_disagree_are_refused_at_its_place(lhs, rhs, 
     )
     assert error.message == message
     assert error.frames[0].function == "multiplied"
-    assert not FINE_POSITIONS or (
-        caret_of(error) == "tl.mma(a, b, tl.zeros(y.tile_shape, tl.float32))"
-    )
+    product = "tl.mma(a, b, tl.zeros(y.tile_shape, tl.float32))"
+    assert text_above_caret(error.frames[0].span) == marked(product)
 
 
 # -- source that cannot be had ---------------------------------------------------------------------

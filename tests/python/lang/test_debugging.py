@@ -1,6 +1,7 @@
 """Printing, assertions and the debugger, on the CPU executor."""
 
 import copy
+import io
 import pdb
 import sys
 
@@ -205,19 +206,13 @@ def test_breakpoint_stops_pdb_at_its_line(tools, monkeypatch, capsys):
         tl.breakpoint()
         y.store(tile)
 
-    commands = iter(["p tile, program", "p tile.sum()", "c"])
+    def debug():
+        typed = io.StringIO("p tile, program\np tile.sum()\nc\n")
+        debugger = pdb.Pdb(stdin=typed, stdout=sys.stdout, nosigint=True, readrc=False)
+        debugger.prompt = ""
+        debugger.set_trace(sys._getframe().f_back)
 
-    class Debugger(pdb.Pdb):
-        def __init__(self):
-            super().__init__(stdin=None, stdout=sys.stdout, nosigint=True, readrc=False)
-            self.use_rawinput = False
-
-        def cmdloop(self, intro=None):
-            for command in commands:
-                if self.onecmd(command):
-                    return
-
-    monkeypatch.setattr(sys, "breakpointhook", lambda: Debugger().set_trace(sys._getframe().f_back))
+    monkeypatch.setattr(sys, "breakpointhook", debug)
     tools.run(kernel, tools.part(np.zeros(2, np.int32), (2,)))
     line = kernel.__code__.co_firstlineno + 2
     assert capsys.readouterr().out.splitlines() == [

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from carets import marked
 
 import tilec as tl
 
@@ -287,5 +288,5 @@ def test_partition_index_unpacked_wrongly_refused(tools):
     assert tools.refused(kernel)[:3] == (
         "ValueError: not enough values to unpack (expected 2, got 1)",
         "m, n = y.index",
-        "m, n",
+        marked("m, n"),
     )

@@ -1,6 +1,7 @@
 """Control flow on run-time values that cannot work: what is refused, to the letter."""
 
 import pytest
+from carets import marked
 
 import tilec as tl
 
@@ -15,7 +16,7 @@ def test_variable_bound_in_run_time_loop_only_refused(tools):
     assert error == (
         "v may be unbound here",
         "y.store(v)",
-        "v",
+        marked("v"),
         ["v is bound only inside the `for`, which may run zero times (range(n))"],
         "give v a value before that statement",
     )
@@ -31,7 +32,7 @@ def test_variable_bound_in_one_arm_only_refused(tools):
     assert error == (
         "v may be unbound here",
         "y.store(v)",
-        "v",
+        marked("v"),
         ["v is bound in one arm only of the `if` on a run-time value (not in the else arm) (flag)"],
         "give v a value before that statement",
     )

@@ -6,6 +6,7 @@ import traceback
 
 import numpy as np
 import pytest
+from carets import EXACT, marked, marked_column
 
 import tilec as tl
 
@@ -242,7 +243,7 @@ def unhashable(y, x):
         (
             range_in_comprehension,
             "a range with run-time bounds can only be looped over by a `for` statement",
-            "[i for i in range(n)]",
+            "range(n)" if sys.version_info >= (3, 13) else "[i for i in range(n)]",
             "write the loop out, or use tl.static_range with constants",
         ),
         (
@@ -320,7 +321,7 @@ def unhashable(y, x):
 def test_slip_refused_at_its_place(tools, kernel, message, caret, hint):
     more = [tools.scalar(tl.int32)] * (kernel.__code__.co_argcount - 2)
     found = tools.refused(kernel, *more)
-    assert (found[0], found[2], found[4]) == (message, caret, hint)
+    assert (found[0], found[2], found[4]) == (message, marked(caret), hint)
 
 
 def test_kernel_that_returns_a_value_refused(tools):
@@ -344,7 +345,7 @@ def test_kernel_called_from_kernel_refused(tools):
 
     found = tools.refused(kernel)
     assert found[0] == "kernel other is called from a kernel"
-    assert found[2] == "other"
+    assert found[2] == marked("other")
 
 
 def test_kernel_defined_in_kernel_refused(tools):
@@ -355,7 +356,8 @@ def test_kernel_defined_in_kernel_refused(tools):
 
     found = tools.refused(kernel)
     assert found[0] == "a kernel is defined inside a kernel"
-    assert found[2] == "tl.kernel"
+    # Python 3.10 calls a decorator at the line of the `def`.
+    assert found[2] == ("tl.kernel" if EXACT else "def inner(z):")
 
 
 def test_trace_inside_trace_refused(tools):
@@ -387,7 +389,8 @@ def test_error_of_a_launch_has_no_traceback_through_tilec():
         tl.kernel(expp)(tl.partition(y, (8,)), x)
     names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
     assert names == ["test_error_of_a_launch_has_no_traceback_through_tilec", "_resolve"]
-    assert f"test_refusals.py:{expp.__code__.co_firstlineno + 1}:13, in expp" in str(caught.value)
+    place = f"{expp.__code__.co_firstlineno + 1}:{marked_column(13, 5)}"
+    assert f"test_refusals.py:{place}, in expp" in str(caught.value)
 
 
 def test_supported_slips_work(tools):

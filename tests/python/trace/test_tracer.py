@@ -3,6 +3,8 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 
+from carets import marked_column
+
 import tilec as tl
 
 
@@ -57,8 +59,8 @@ def test_trace_every_op_located_in_the_authors_file(tools):
     first = matmul.__code__.co_firstlineno
     here = f'loc("matmul"("{__file__}":'
     assert all(place.startswith(here) for _, place in places)
-    assert ("tile.mma", f"{here}{first + 5}:15))") in places
-    assert ("tile.num_tiles", f"{here}{first + 4}:20))") in places
+    assert ("tile.mma", f"{here}{first + 5}:{marked_column(15, 9)}))") in places
+    assert ("tile.num_tiles", f"{here}{first + 4}:{marked_column(20, 14)}))") in places
     assert ("scf.for", f"{here}{first + 4}:14))") in places
 
 
@@ -73,9 +75,10 @@ def _caller(y, x):
 def test_trace_op_in_helper_located_with_call_chain(tools):
     float_view = tools.view(tl.float32, 1)
     places = dict(tools.locations(_caller, tools.view(tl.float32, 1, (8,)), float_view))
+    callee = f"{_helper.__code__.co_firstlineno + 1}:{marked_column(12, 5)}"
+    caller = f"{_caller.__code__.co_firstlineno + 1}:{marked_column(13, 5)}"
     assert places["math.exp"] == (
-        f'loc(callsite("_helper"("{__file__}":{_helper.__code__.co_firstlineno + 1}:12) at '
-        f'"_caller"("{__file__}":{_caller.__code__.co_firstlineno + 1}:13)))'
+        f'loc(callsite("_helper"("{__file__}":{callee}) at "_caller"("{__file__}":{caller})))'
     )
 
 
