@@ -17,6 +17,7 @@ BENCHMARKS = (
     "bench_softmax",
     "bench_layernorm",
     "bench_matmul",
+    "bench_grouped",
     "launch_overhead",
     "compile_time",
 )

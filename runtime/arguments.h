@@ -53,6 +53,13 @@ struct FlatArgument {
   PyObject *object; // borrowed from the caller
 };
 
+/// What a plan must know of a list of problems beside their mean extents.
+struct GroupFacts {
+  size_t problems = 0;
+  std::vector<uint8_t> varying; // of each array: bits of dimensions whose extents differ
+  static_assert(maxRank <= 8);
+};
+
 /// Everything that one launch binds. It lives on the stack of the call; plain
 /// arrays, no allocation for kernels of ordinary size.
 struct Frame {
@@ -79,6 +86,7 @@ struct Frame {
   int chosenRank = 0;          // which has so many dimensions
   int64_t chosenTile[maxRank]; // and becomes this one
   int64_t programs = 0;
+  const GroupFacts *group = nullptr; // of a frame that stands for a list of problems (group.h)
   unsigned grid[3] = {1, 1, 1};
 };
 

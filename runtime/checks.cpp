@@ -16,7 +16,20 @@ namespace {
 
 constexpr int64_t maxGridYZ = 65535;
 
-std::string deviceText(int device) { return device == hostDevice ? "host memory" : "cuda:" + std::to_string(device); }
+/// The strides of an array in bytes, and where it lies.
+struct ByteStrides {
+  explicit ByteStrides(const ArrayView &view) {
+    int64_t bytes = bytesOf(view.dtype);
+    for (int dim = 0; dim < view.rank; ++dim)
+      values[dim] = view.strides[dim] * bytes;
+    footprint = {view.pointer, view.rank, bytesOf(view.dtype), view.shape, values};
+  }
+  ByteStrides(const ByteStrides &) = delete;
+  int64_t values[maxRank];
+  Footprint footprint;
+};
+
+uintptr_t canonical(uintptr_t stream) { return stream == 0 ? driver::legacyStream : stream; }
 
 class LaunchChecker {
 public:
@@ -119,7 +132,7 @@ private:
         continue;
       if (!decider)
         decider = &view;
-      else if (canonical(view.stream) != canonical(decider->stream))
+      else if (!sameStream(view.stream, decider->stream))
         raiseLaunchError(
             "arguments belong to different streams: " + name(static_cast<size_t>(decider - frame.arrays.data())) +
                 " to " + std::to_string(decider->stream) + ", " + name(k) + " to " + std::to_string(view.stream),
@@ -127,8 +140,6 @@ private:
     }
     frame.stream = decider ? decider->stream : 0;
   }
-
-  static uintptr_t canonical(uintptr_t stream) { return stream == 0 ? driver::legacyStream : stream; }
 
   //===--------------------------------------------------------------------===//
   // The grid
@@ -243,18 +254,6 @@ private:
     }
   }
 
-  struct ByteStrides {
-    explicit ByteStrides(const ArrayView &view) {
-      int64_t bytes = bytesOf(view.dtype);
-      for (int dim = 0; dim < view.rank; ++dim)
-        values[dim] = view.strides[dim] * bytes;
-      footprint = {view.pointer, view.rank, bytesOf(view.dtype), view.shape, values};
-    }
-    ByteStrides(const ByteStrides &) = delete;
-    int64_t values[maxRank];
-    Footprint footprint;
-  };
-
   void checkSelf(size_t k) {
     const ArrayView &view = frame.arrays[k];
     if (view.access == Access::unchecked || view.empty())
@@ -268,15 +267,8 @@ private:
   }
 
   void checkPair(size_t k, size_t other) {
-    const ArrayView &a = frame.arrays[k];
     const ArrayView &b = frame.arrays[other];
-    if (a.high <= b.low || b.high <= a.low || a.empty() || b.empty())
-      return;
-    bool trusted = (a.access == Access::unchecked && b.writable()) || b.access == Access::unchecked;
-    if (trusted)
-      return;
-    ByteStrides first(a), second(b);
-    Overlap found = overlap(first.footprint, second.footprint);
+    Overlap found = sharedMemory(frame.arrays[k], b);
     if (found == Overlap::none)
       return;
     std::string verb =
@@ -292,6 +284,22 @@ private:
 };
 
 } // namespace
+
+std::string tilec::runtime::deviceText(int device) {
+  return device == hostDevice ? "host memory" : "cuda:" + std::to_string(device);
+}
+
+bool tilec::runtime::sameStream(uintptr_t a, uintptr_t b) { return canonical(a) == canonical(b); }
+
+Overlap tilec::runtime::sharedMemory(const ArrayView &written, const ArrayView &other) {
+  if (written.high <= other.low || other.high <= written.low || written.empty() || other.empty())
+    return Overlap::none;
+  bool trusted = (written.access == Access::unchecked && other.writable()) || other.access == Access::unchecked;
+  if (trusted)
+    return Overlap::none;
+  ByteStrides first(written), second(other);
+  return overlap(first.footprint, second.footprint);
+}
 
 void tilec::runtime::checkLaunch(const KernelSignature &signature, Frame &frame) {
   LaunchChecker(signature, frame).run();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "arguments.h"
+#include "overlap.h"
 
 namespace tilec::runtime {
 
@@ -27,5 +28,15 @@ void checkSharedTile(const KernelSignature &signature, Frame &frame);
 
 /// Divides all partitions by the frame's chosen tile and completes the grid.
 void divideByChosenTile(const KernelSignature &signature, Frame &frame);
+
+/// Whether a written array shares memory with another one, as far as a launch
+/// forbids it.
+Overlap sharedMemory(const ArrayView &written, const ArrayView &other);
+
+/// Whether work on two streams is in one order.
+bool sameStream(uintptr_t a, uintptr_t b);
+
+/// "cuda:0" or "host memory".
+std::string deviceText(int device);
 
 } // namespace tilec::runtime

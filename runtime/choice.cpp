@@ -51,12 +51,20 @@ void tilec::runtime::shapeKeyOf(const Frame &frame, ShapeKey &key) {
   for (const ArrayView &view : frame.arrays)
     for (int dim = 0; dim < view.rank; ++dim)
       key.push(static_cast<uint64_t>(view.shape[dim]));
+  if (!frame.group)
+    return;
+  key.push(frame.group->problems);
+  for (uint8_t varying : frame.group->varying)
+    key.push(varying);
 }
 
 Ref tilec::runtime::planTile(PyObject *kernel, KernelSignature &signature, Frame &frame, PyObject *device) {
   Ref specs = specificationOf(signature, frame);
   Ref shapes = shapesOf(frame);
-  Ref answer = Ref::steal(PyObject_CallMethod(kernel, "_plan", "OOO", specs.get(), shapes.get(), device));
+  Ref answer = Ref::steal(frame.group ? PyObject_CallMethod(kernel, "_plan_group", "OOOOn", specs.get(), shapes.get(),
+                                                            device, varyingOf(frame).get(),
+                                                            static_cast<Py_ssize_t>(frame.group->problems))
+                                      : PyObject_CallMethod(kernel, "_plan", "OOO", specs.get(), shapes.get(), device));
   PyObject *tile = nullptr;
   PyObject *decisions = nullptr;
   if (!PyArg_ParseTuple(answer.get(), "OU", &tile, &decisions))

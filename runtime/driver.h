@@ -16,6 +16,7 @@ namespace tilec::runtime {
 struct DeviceState {
   driver::Device handle = 0;
   driver::Context context = nullptr;
+  driver::MemoryPool tables = nullptr; // of grouped launches; made at the first
 };
 
 /// The functions of libcuda.so.1 (driver_symbols.def) and the devices in use.
@@ -57,6 +58,10 @@ public:
   using Kernel = driver::Kernel;
   using Function = driver::Function;
   using LaunchConfig = driver::LaunchConfig;
+  using MemoryPool = driver::MemoryPool;
+  using MemoryPoolProperties = driver::MemoryPoolProperties;
+  using Graph = driver::Graph;
+  using UserObject = driver::UserObject;
   using TensorMap = driver::TensorMap;
   using TensorMapDataType = driver::TensorMapDataType;
 
@@ -95,6 +100,19 @@ public:
 private:
   Driver &driver;
   bool pushed = false;
+};
+
+/// What allocates would break a stream capture that is under way on this thread;
+/// in the relaxed mode it may happen beside it.
+class RelaxedCapture {
+public:
+  explicit RelaxedCapture(Driver &driver) : driver(driver) { driver.ThreadExchangeStreamCaptureMode(&mode); }
+  ~RelaxedCapture() { driver.ThreadExchangeStreamCaptureMode(&mode); }
+  RelaxedCapture(const RelaxedCapture &) = delete;
+
+private:
+  Driver &driver;
+  int mode = driver::captureModeRelaxed;
 };
 
 } // namespace tilec::runtime

@@ -20,6 +20,9 @@ using Stream = struct StreamHandle *;
 using Library = struct LibraryHandle *;
 using Kernel = struct KernelHandle *;
 using Function = struct FunctionHandle *;
+using MemoryPool = struct MemoryPoolHandle *;
+using Graph = struct GraphHandle *;
+using UserObject = struct UserObjectHandle *;
 
 constexpr Result success = 0;
 constexpr Result errorNoDevice = 100;
@@ -66,6 +69,25 @@ struct LaunchConfig {
 };
 static_assert(sizeof(LaunchConfig) == 56);
 static_assert(offsetof(LaunchConfig, stream) == 32);
+
+/// Of a pool of device memory.
+struct MemoryPoolProperties {
+  int allocationType;
+  int handleTypes;
+  int locationType;
+  int locationId;
+  void *securityAttributes;
+  size_t maxSize; // 0: the driver's default
+  unsigned char reserved[56];
+};
+static_assert(sizeof(MemoryPoolProperties) == 88);
+
+constexpr int pinnedAllocation = 1;
+constexpr int deviceLocation = 1;
+constexpr int poolReleaseThreshold = 4;
+constexpr int captureActive = 1;
+constexpr unsigned userObjectNoDestructorSync = 1;
+constexpr unsigned graphUserObjectMove = 1;
 
 /// A CUtensorMap: how TMA finds the elements of a tensor; opaque.
 struct alignas(64) TensorMap {

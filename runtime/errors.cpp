@@ -69,6 +69,28 @@ void tilec::runtime::raiseLaunchErrorFromCurrent(const std::string &message) {
   throw ErrorSet{};
 }
 
+void tilec::runtime::raiseLaunchErrorWithPrefix(const std::string &prefix) {
+  if (!PyErr_ExceptionMatches(launchErrorClass()))
+    throw ErrorSet{};
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  Ref error = Ref::steal(value);
+  Py_XDECREF(traceback);
+  Py_XDECREF(type);
+  Ref message = Ref::steal(PyObject_GetAttrString(error.get(), "message"));
+  Ref hint = Ref::steal(PyObject_GetAttrString(error.get(), "hint"));
+  auto text = [](const Ref &object) -> std::string {
+    const char *utf8 = PyUnicode_Check(object.get()) ? PyUnicode_AsUTF8(object.get()) : "";
+    return utf8 ? utf8 : "";
+  };
+  Ref longer = makeError(launchErrorClass(), prefix + text(message), text(hint));
+  if (PyObject *cause = PyException_GetCause(error.get()))
+    PyException_SetCause(longer.get(), cause);
+  PyErr_SetObject(launchErrorClass(), longer.get());
+  throw ErrorSet{};
+}
+
 void tilec::runtime::raiseDriverError(const std::string &message, const std::string &hint) {
   raise(driverErrorClass(), message, hint);
 }

@@ -16,6 +16,9 @@ namespace tilec::runtime {
 /// Raises LaunchError with the Python error that is set as its cause.
 [[noreturn]] void raiseLaunchErrorFromCurrent(const std::string &message);
 
+/// Raises the error that is set once more; a LaunchError begins with `prefix` then.
+[[noreturn]] void raiseLaunchErrorWithPrefix(const std::string &prefix);
+
 /// Raises tilec.diagnostics.DriverError: the driver is missing or refused.
 [[noreturn]] void raiseDriverError(const std::string &message, const std::string &hint = {});
 

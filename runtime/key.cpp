@@ -81,6 +81,22 @@ ArrayFacts tilec::runtime::unpackArray(uint64_t word) {
   return facts;
 }
 
+uint64_t tilec::runtime::packFacts(const ArrayFacts &facts) {
+  auto log2 = [](int power) { return static_cast<uint64_t>(__builtin_ctz(static_cast<unsigned>(power))); };
+  uint64_t head = static_cast<uint64_t>(facts.dtype);
+  head = head << 4 | static_cast<uint64_t>(facts.rank);
+  head = head << 2 | static_cast<uint64_t>(facts.access);
+  head = head << 3 | log2(facts.alignBytes);
+  head = head << 1 | static_cast<uint64_t>(facts.indexBits == 64);
+  uint64_t word = arrayBit | head << headBits;
+  for (int dim = 0; dim < facts.rank; ++dim) {
+    const DimensionFacts &dimension = facts.dimensions[dim];
+    uint64_t strideCode = dimension.unitStride ? unitStrideCode : log2(dimension.strideAlignBytes);
+    word |= (log2(dimension.divisible) * strideCodes + strideCode) << (dim * dimensionBits);
+  }
+  return word;
+}
+
 uint64_t tilec::runtime::hashWords(const uint64_t *words, size_t count) {
   // Multiply and fold the 128-bit product: each input bit reaches all others.
   constexpr uint64_t odd = 0x9E3779B97F4A7C15;

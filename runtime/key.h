@@ -15,7 +15,8 @@
 // A launch with tl.AUTO is looked up twice: by these words and the extents of
 // all its arrays for the tile, which is cheap to plan again, and then by the
 // words that the same launch would have with that tile written out, followed
-// by the plan's other decisions.
+// by the plan's other decisions. A grouped launch has the words that hold for all
+// of its problems, and a group word behind them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +35,7 @@ enum class KeyTag : uint8_t {
   constant, // payload: the number of the interned constant
   sequence, // payload: the number of items that follow
   plan,     // payload: the number of the interned decisions beside the tile
+  group,    // payload: 0; the variant takes a list of problems
 };
 
 /// In place of the extents of a tile that is yet to be chosen.
@@ -68,6 +70,9 @@ struct ArrayFacts {
 };
 
 ArrayFacts unpackArray(uint64_t word);
+
+/// The word of these facts.
+uint64_t packFacts(const ArrayFacts &facts);
 
 uint64_t hashWords(const uint64_t *words, size_t count);
 

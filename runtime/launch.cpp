@@ -8,11 +8,7 @@
 
 using namespace tilec::runtime;
 
-namespace {
-
-/// A stream that the author names may be another GPU's; the streams that
-/// libraries name are right by construction.
-void checkStream(Driver &driver, const DeviceState &device, const Frame &frame) {
+void tilec::runtime::checkStream(Driver &driver, const DeviceState &device, const Frame &frame) {
   if (!frame.request.hasStream || frame.stream <= driver::perThreadStream)
     return;
   driver::Context owner = nullptr;
@@ -24,50 +20,61 @@ void checkStream(Driver &driver, const DeviceState &device, const Frame &frame) 
                      "pass a stream of that device, or none");
 }
 
-std::string launchText(const LaunchPlan &plan, const Frame &frame) {
+std::string tilec::runtime::launchText(const LaunchPlan &plan, const Frame &frame) {
   return "launching " + plan.symbol + " with grid (" + std::to_string(frame.grid[0]) + ", " +
          std::to_string(frame.grid[1]) + ", " + std::to_string(frame.grid[2]) + ") of " + std::to_string(plan.threads) +
          " threads on cuda:" + std::to_string(frame.device);
 }
 
-} // namespace
+void tilec::runtime::storeParameter(const LaunchPlan::Parameter &parameter, const KernelSignature &signature,
+                                    const Frame &frame, uint64_t &cell) {
+  using Kind = LaunchPlan::ParameterKind;
+  const FlatArgument &flat = frame.flat[parameter.argument];
+  switch (parameter.kind) {
+  case Kind::pointer:
+    cell = frame.arrays[flat.index].pointer;
+    break;
+  case Kind::shape:
+    cell = static_cast<uint64_t>(frame.arrays[flat.index].shape[parameter.dim]);
+    break;
+  case Kind::stride:
+    cell = static_cast<uint64_t>(frame.arrays[flat.index].strides[parameter.dim]);
+    break;
+  case Kind::scalar:
+    try {
+      storeScalar(frame.scalars[flat.index], parameter.dtype, cell);
+    } catch (const ArgumentProblem &problem) {
+      raiseLaunchError("argument " + nameOfArgument(signature, frame, parameter.argument) + " " + problem.message);
+    }
+    break;
+  case Kind::tensorMap:
+    break;
+  }
+}
 
 ParameterArena::ParameterArena(Driver &driver, Variant &variant, const KernelSignature &signature, const Frame &frame) {
-  using Kind = LaunchPlan::ParameterKind;
   const LaunchPlan &plan = variant.plan;
   for (const LaunchPlan::Parameter &parameter : plan.parameters) {
-    const FlatArgument &flat = frame.flat[parameter.argument];
-    uint64_t &cell = cells.grow();
-    switch (parameter.kind) {
-    case Kind::pointer:
-      cell = frame.arrays[flat.index].pointer;
-      break;
-    case Kind::shape:
-      cell = static_cast<uint64_t>(frame.arrays[flat.index].shape[parameter.dim]);
-      break;
-    case Kind::stride:
-      cell = static_cast<uint64_t>(frame.arrays[flat.index].strides[parameter.dim]);
-      break;
-    case Kind::scalar:
-      try {
-        storeScalar(frame.scalars[flat.index], parameter.dtype, cell);
-      } catch (const ArgumentProblem &problem) {
-        raiseLaunchError("argument " + nameOfArgument(signature, frame, parameter.argument) + " " + problem.message);
-      }
-      break;
-    case Kind::tensorMap: { // in place of the cell, below
-      TensorMapCache &known = variant.tensorMaps[tensorMaps.size()];
-      known.describe(driver, frame.arrays[flat.index], tensorMaps.grow(),
-                     [&] { return nameOfArgument(signature, frame, parameter.argument); });
-      break;
-    }
-    }
+    storeParameter(parameter, signature, frame, cells.grow());
+    if (parameter.kind != LaunchPlan::ParameterKind::tensorMap)
+      continue;
+    // In place of the cell, below.
+    TensorMapCache &known = variant.tensorMaps[tensorMaps.size()];
+    known.describe(driver, frame.arrays[frame.flat[parameter.argument].index], tensorMaps.grow(),
+                   [&] { return nameOfArgument(signature, frame, parameter.argument); });
   }
   // Only now: the cells may have moved while they were filled.
   for (uint64_t &cell : cells)
     addresses.push(&cell);
   for (size_t k = 0; k < tensorMaps.size(); ++k)
     addresses[plan.tensorMaps[k].parameter] = &tensorMaps[k];
+}
+
+ParameterArena::ParameterArena(const uint64_t *values, size_t count) {
+  for (size_t k = 0; k < count; ++k)
+    cells.push(values[k]);
+  for (uint64_t &cell : cells)
+    addresses.push(&cell);
 }
 
 driver::Result tilec::runtime::submit(Driver &driver, driver::Function function, const LaunchPlan &plan,

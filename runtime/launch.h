@@ -13,6 +13,9 @@ class ParameterArena {
 public:
   ParameterArena(Driver &driver, Variant &variant, const KernelSignature &signature, const Frame &frame);
 
+  /// Parameters of up to 8 bytes, given by value.
+  ParameterArena(const uint64_t *values, size_t count);
+
   void **pointers() { return addresses.data(); }
 
 private:
@@ -20,6 +23,17 @@ private:
   InlineVector<driver::TensorMap, 8> tensorMaps;
   InlineVector<void *, 96> addresses;
 };
+
+/// Writes what a parameter other than a tensor map has for value.
+void storeParameter(const LaunchPlan::Parameter &parameter, const KernelSignature &signature, const Frame &frame,
+                    uint64_t &cell);
+
+/// Refuses a stream of the author's that is another GPU's; the streams that
+/// libraries name are right by construction.
+void checkStream(Driver &driver, const DeviceState &device, const Frame &frame);
+
+/// "launching softmax with grid …": the context of a driver's error.
+std::string launchText(const LaunchPlan &plan, const Frame &frame);
 
 /// Hands a kernel to the driver; its device's context must be current.
 driver::Result submit(Driver &driver, driver::Function function, const LaunchPlan &plan, const Frame &frame,

@@ -8,6 +8,7 @@
 #include "checks.h"
 #include "choice.h"
 #include "errors.h"
+#include "group_launch.h"
 #include "launch.h"
 #include "shape_table.h"
 #include "specification.h"
@@ -88,7 +89,7 @@ Ref deviceObject(int device) { return device < 0 ? Ref::share(Py_None) : Ref::st
 std::shared_ptr<const Candidate> askPython(PyObject *self, LauncherState &state, const Frame &frame, PyObject *device,
                                            PyObject *decisions) {
   Ref specs = specificationOf(state.signature, frame);
-  Ref name = Ref::steal(PyUnicode_InternFromString("_resolve"));
+  Ref name = Ref::steal(PyUnicode_InternFromString(frame.group ? "_resolve_group" : "_resolve"));
   Ref answer = Ref::steal(PyObject_CallMethodObjArgs(self, name.get(), specs.get(), device, decisions, nullptr));
   PyObject *target = nullptr;
   PyObject *guards = nullptr;
@@ -182,6 +183,13 @@ void runOnHost(PyObject *program, const Frame &frame) {
 // The call
 //===----------------------------------------------------------------------===//
 
+Ref findTarget(PyObject *self, LauncherState &state, Frame &frame) {
+  if (frame.automatic)
+    return chooseTile(self, state, frame);
+  Ref target = state.variants.find(frame.key.data(), frame.key.size());
+  return target ? target : resolve(self, state, frame);
+}
+
 void callLauncher(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   LauncherState &state = stateOf(self);
   Frame frame;
@@ -190,15 +198,27 @@ void callLauncher(PyObject *self, PyObject *const *args, size_t nargsf, PyObject
   checkLaunch(state.signature, frame);
   if (frame.programs == 0)
     return;
-  Ref target;
-  if (frame.automatic)
-    target = chooseTile(self, state, frame);
-  else if (target = state.variants.find(frame.key.data(), frame.key.size()); !target)
-    target = resolve(self, state, frame);
+  Ref target = findTarget(self, state, frame);
   if (Variant *variant = variantIn(target.get()))
     launch(*variant, state.signature, frame);
   else
     runOnHost(target.get(), frame);
+}
+
+/// The same for a list of problems: group.h.
+void callGrouped(PyObject *self, PyObject *const *args, size_t count, PyObject *kwnames) {
+  LauncherState &state = stateOf(self);
+  Group group(state.signature, args, count, kwnames, /*ignoreHostAlignment=*/true);
+  group.check();
+  if (group.problems.empty())
+    return;
+  group.join();
+  Ref target = findTarget(self, state, group.joint());
+  group.divideByChosenTile();
+  if (Variant *variant = variantIn(target.get()))
+    return launchGroup(*variant, group);
+  for (const BoundProblem &problem : group.problems)
+    runOnHost(target.get(), *problem.frame);
 }
 
 PyObject *vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
@@ -238,6 +258,40 @@ PyObject *shapes(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObje
     return shapesOf(frame).release();
   } catch (const ErrorSet &) {
     return nullptr;
+  }
+}
+
+PyObject *launchGrouped(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames) {
+  try {
+    callGrouped(self, args, static_cast<size_t>(count), kwnames);
+    Py_RETURN_NONE;
+  } catch (const ErrorSet &) {
+    return nullptr;
+  } catch (const std::bad_alloc &) {
+    return PyErr_NoMemory();
+  }
+}
+
+PyObject *specializeGrouped(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames) {
+  try {
+    LauncherState &state = stateOf(self);
+    Group group(state.signature, args, static_cast<size_t>(count), kwnames, /*ignoreHostAlignment=*/false);
+    if (group.problems.empty())
+      raiseLaunchError(state.signature.kernelName + ".grouped has no problems to be compiled for");
+    group.join();
+    Frame &frame = group.joint();
+    if (frame.automatic)
+      checkSharedTile(state.signature, frame);
+    int device = noDevice;
+    for (const ArrayView &view : frame.arrays)
+      device = std::max(device, view.device);
+    Ref specs = specificationOf(state.signature, frame), extents = shapesOf(frame), varying = varyingOf(frame);
+    return Py_BuildValue("OOOOn", specs.get(), deviceObject(device).get(), extents.get(), varying.get(),
+                         static_cast<Py_ssize_t>(frame.group->problems));
+  } catch (const ErrorSet &) {
+    return nullptr;
+  } catch (const std::bad_alloc &) {
+    return PyErr_NoMemory();
   }
 }
 
@@ -342,6 +396,13 @@ PyMethodDef methods[] = {{"_specialize", reinterpret_cast<PyCFunction>(reinterpr
                           METH_FASTCALL | METH_KEYWORDS, "The specifications of a call's parameters, and its device."},
                          {"_shapes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(shapes)),
                           METH_FASTCALL | METH_KEYWORDS, "The extents of a call's arrays, in flat order."},
+                         {"_launch_grouped", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(launchGrouped)),
+                          METH_FASTCALL | METH_KEYWORDS, "Launch for a list of problems at once."},
+                         {"_specialize_grouped",
+                          reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(specializeGrouped)),
+                          METH_FASTCALL | METH_KEYWORDS,
+                          "The specifications that a list of problems shares, its device, the mean extents "
+                          "of its arrays, which of them differ, and its length."},
                          {"_repeat", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(repeat)),
                           METH_FASTCALL | METH_KEYWORDS, "One part of a launch, many times: for benchmarks."},
                          {"__init_subclass__", initSubclass, METH_NOARGS | METH_CLASS, nullptr},

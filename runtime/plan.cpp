@@ -133,7 +133,28 @@ LaunchPlan::Parameter parseParameter(PyObject *object) {
   } else {
     malformed("unknown parameter kind '" + kind + "'");
   }
+  if (PyDict_GetItemString(object, "offset"))
+    parameter.offset = numberField(object, "offset");
   return parameter;
+}
+
+/// Every parameter must lie within the row, maps where the copy engine can read
+/// them.
+LaunchPlan::Rows parseRows(PyObject *object, const std::vector<LaunchPlan::Parameter> &parameters) {
+  LaunchPlan::Rows rows;
+  rows.present = true;
+  rows.bytes = numberOf(field(object, "row_bytes"), "row_bytes", 8, 1 << 20);
+  bool hasMaps = false;
+  for (const LaunchPlan::Parameter &parameter : parameters) {
+    bool isMap = parameter.kind == LaunchPlan::ParameterKind::tensorMap;
+    unsigned bytes = isMap ? sizeof(driver::TensorMap) : sizeof(uint64_t);
+    hasMaps |= isMap;
+    if (parameter.offset % bytes != 0 || parameter.offset + bytes > rows.bytes)
+      malformed("'offset' does not fit into a row");
+  }
+  if (rows.bytes % (hasMaps ? sizeof(driver::TensorMap) : sizeof(uint64_t)) != 0)
+    malformed("'row_bytes' does not keep rows aligned");
+  return rows;
 }
 
 } // namespace
@@ -163,11 +184,13 @@ LaunchPlan LaunchPlan::parse(PyObject *json) {
     for (int k = 0; k < 3; ++k)
       plan.cluster[k] = numberOf(PyList_GET_ITEM(cluster, k), "cluster", 1, 16);
   }
+  if (PyObject *group = PyDict_GetItemString(object.get(), "group"))
+    plan.rows = parseRows(group, plan.parameters);
   return plan;
 }
 
 void LaunchPlan::checkAgainst(const Frame &frame) const {
-  if (grid.tiled != frame.tiled)
+  if (grid.tiled != frame.tiled || rows.present != (frame.group != nullptr))
     malformed("its grid rule does not fit the arguments");
   auto argumentAt = [&](uint32_t number) -> const FlatArgument & {
     if (number >= frame.flat.size())

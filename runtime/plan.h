@@ -24,6 +24,7 @@ struct LaunchPlan {
     uint8_t dim;
     DType dtype; // of a scalar
     uint32_t argument;
+    uint32_t offset = 0; // in a problem's row
   };
 
   /// A parameter that is a tensor map.
@@ -41,6 +42,13 @@ struct LaunchPlan {
     int64_t clusterTiles[maxRank] = {}; // tile counts are rounded up to multiples of these
   };
 
+  /// A grouped launch: parameters are those of each problem, in the rows of a
+  /// table, and the kernel's own are the table's addresses and counts.
+  struct Rows {
+    bool present = false;
+    unsigned bytes = 0; // of a row
+  };
+
   std::string symbol;
   std::vector<Parameter> parameters;
   std::vector<TensorMap> tensorMaps; // in the parameters' order
@@ -48,6 +56,7 @@ struct LaunchPlan {
   unsigned sharedBytes = 0;
   unsigned cluster[3] = {1, 1, 1};
   Grid grid;
+  Rows rows;
 
   unsigned ctasPerCluster() const { return cluster[0] * cluster[1] * cluster[2]; }
   bool hasCluster() const { return ctasPerCluster() > 1; }

@@ -38,6 +38,7 @@ public:
     }
     case KeyTag::device:
     case KeyTag::plan:
+    case KeyTag::group:
       break;
     }
     PyErr_SetString(PyExc_SystemError, "corrupt launch key");
@@ -74,6 +75,14 @@ Ref tilec::runtime::specificationOf(const KernelSignature &signature, const Fram
 
 Ref tilec::runtime::extentsTuple(const int64_t *values, int rank) {
   return makeTuple(rank, [&](Py_ssize_t dim) { return number(values[dim]); });
+}
+
+Ref tilec::runtime::varyingOf(const Frame &frame) {
+  return makeTuple(static_cast<Py_ssize_t>(frame.arrays.size()), [&](Py_ssize_t k) {
+    return makeTuple(frame.arrays[k].rank, [&](Py_ssize_t dim) {
+      return Ref::share(frame.group->varying[k] >> dim & 1 ? Py_True : Py_False);
+    });
+  });
 }
 
 Ref tilec::runtime::shapesOf(const Frame &frame) {

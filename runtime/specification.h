@@ -21,4 +21,8 @@ Ref extentsTuple(const int64_t *values, int rank);
 /// tuples.
 Ref shapesOf(const Frame &frame);
 
+/// Whether each of these extents differs among the problems that a frame stands
+/// for, likewise.
+Ref varyingOf(const Frame &frame);
+
 } // namespace tilec::runtime

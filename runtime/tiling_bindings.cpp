@@ -27,14 +27,18 @@ struct Array {
   std::vector<int64_t> strideAlignBytes;
   std::vector<bool> unitStrides;
   int64_t alignBytes = 1;
-  int bits = 8; // an element
+  int bits = 8;              // an element
+  std::vector<bool> varying; // extents that are means
 
   explicit Array(const nb::handle &object)
       : shape(get<std::vector<int64_t>>(object, "shape")),
         strideAlignBytes(get<std::vector<int64_t>>(object, "stride_align")),
         unitStrides(get<std::vector<bool>>(object, "unit_strides")), alignBytes(get<int64_t>(object, "align")),
         bits(get<int>(object, "bits")) {
-    if (strideAlignBytes.size() != shape.size() || unitStrides.size() != shape.size())
+    varying.assign(shape.size(), false);
+    if (nb::cast<nb::dict>(object).contains("varying"))
+      varying = get<std::vector<bool>>(object, "varying");
+    if (strideAlignBytes.size() != shape.size() || unitStrides.size() != shape.size() || varying.size() != shape.size())
       throw nb::value_error("an array's shape, stride_align and unit_strides differ in length");
   }
 
@@ -70,6 +74,7 @@ public:
     if (rank != get<size_t>(summary, "rank"))
       throw nb::value_error("the summary's rank is not that of the partition");
     problem.whole.assign(rank, false);
+    problem.ragged = arrayOf(get<int64_t>(summary, "partition")).varying;
     for (int64_t dim : get<std::vector<int64_t>>(summary, "whole"))
       problem.whole.at(static_cast<size_t>(dim)) = true;
     problem.computes = get<bool>(summary, "computes");
@@ -240,8 +245,10 @@ nb::dict toDict(const Candidate &candidate) {
 }
 
 nb::dict tilePlan(const nb::dict &summary, const nb::list &arrays, const nb::dict &device, int numWarps, int numStages,
-                  bool explain) {
+                  int64_t problems, bool explain) {
   Problem problem = ProblemReader(summary, arrays).read();
+  problem.copies = problems;
+  problem.arrayBytes *= problems;
   problem.numWarps = numWarps;
   problem.numStages = numStages;
   Plan plan = planTile(problem, readDevice(device));
@@ -276,8 +283,9 @@ nb::dict tilePlan(const nb::dict &summary, const nb::list &arrays, const nb::dic
 
 void tilec::runtime::addTilePlan(nb::module_ &module) {
   module.def("tile_plan", &tilePlan, nb::arg("summary"), nb::arg("arrays"), nb::arg("device"), nb::kw_only(),
-             nb::arg("num_warps") = 0, nb::arg("num_stages") = 0, nb::arg("explain") = false,
+             nb::arg("num_warps") = 0, nb::arg("num_stages") = 0, nb::arg("problems") = 1, nb::arg("explain") = false,
              "Choose a tile: {'tile': ..., 'decisions': {...}}, and why, if asked to explain. `summary` is that of "
              "dialects/Plan/Summary.h; `arrays` has, for each flat argument, shape, stride_align, unit_strides, "
-             "align and bits, or None for a scalar.");
+             "align and bits, or None for a scalar; for a list of `problems`, shapes are their means where "
+             "an array's `varying` says so.");
 }

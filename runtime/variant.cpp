@@ -12,19 +12,6 @@ using namespace tilec::runtime;
 
 namespace {
 
-/// Loading may allocate, which would break a stream capture that is under way
-/// on this thread; in the relaxed mode it may happen beside it.
-class RelaxedCapture {
-public:
-  explicit RelaxedCapture(Driver &driver) : driver(driver) { driver.ThreadExchangeStreamCaptureMode(&mode); }
-  ~RelaxedCapture() { driver.ThreadExchangeStreamCaptureMode(&mode); }
-  RelaxedCapture(const RelaxedCapture &) = delete;
-
-private:
-  Driver &driver;
-  int mode = driver::captureModeRelaxed;
-};
-
 class GilReleased {
 public:
   GilReleased() : state(PyEval_SaveThread()) {}

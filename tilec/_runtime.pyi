@@ -69,11 +69,28 @@ class Launcher:
     def __call__(self, *args: Any, **kwargs: Any) -> None: ...
     def _specialize(self, *args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], int | None]: ...
     def _shapes(self, *args: Any, **kwargs: Any) -> tuple[tuple[int, ...], ...]: ...
+    def _launch_grouped(self, problems: Any, /, **shared: Any) -> None: ...
+    def _specialize_grouped(
+        self, problems: Any, /, **shared: Any
+    ) -> tuple[
+        tuple[Any, ...], int | None, tuple[tuple[int, ...], ...], tuple[tuple[bool, ...], ...], int
+    ]: ...
     def _repeat(self, part: str, count: int, /, *args: Any, **kwargs: Any) -> None: ...
     def _plan(
         self, specs: tuple[Any, ...], shapes: tuple[tuple[int, ...], ...], device: int | None
     ) -> tuple[tuple[int, ...], str]: ...
     def _resolve(
+        self, specs: tuple[Any, ...], device: int | None, decisions: str = ""
+    ) -> tuple[Any, Iterable[Any]]: ...
+    def _plan_group(
+        self,
+        specs: tuple[Any, ...],
+        shapes: tuple[tuple[int, ...], ...],
+        device: int | None,
+        varying: tuple[tuple[bool, ...], ...],
+        problems: int,
+    ) -> tuple[tuple[int, ...], str]: ...
+    def _resolve_group(
         self, specs: tuple[Any, ...], device: int | None, decisions: str = ""
     ) -> tuple[Any, Iterable[Any]]: ...
 
@@ -93,6 +110,7 @@ def tile_plan(
     *,
     num_warps: int = 0,
     num_stages: int = 0,
+    problems: int = 1,
     explain: bool = False,
 ) -> dict[str, Any]: ...
 def arrays_overlap(

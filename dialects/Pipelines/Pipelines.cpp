@@ -23,6 +23,7 @@ void tilec::buildTileGPUPipeline(OpPassManager &pm, const CodegenOptions &option
   pm.addPass(createTileToTileGPUPass(options.target, options.numWarps, options.plan));
   pm.addNestedPass<tile::KernelOp>(createSplitDepthPass());
   pm.addNestedPass<tile::KernelOp>(createSpecializePass(options.numStages));
+  pm.addNestedPass<tile::KernelOp>(createFindProblemsPass());
   pm.addNestedPass<tile::KernelOp>(createAssignLayoutsPass());
   pm.addNestedPass<tile::KernelOp>(createRemoveConversionsPass());
   // Copies of free tiles that ended up alike; conversions and reductions that nothing uses take no shared memory.

@@ -3,6 +3,7 @@
 #include "plan.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace tilec::tiling;
 
@@ -23,10 +24,14 @@ const char *tilec::tiling::nameOf(Schedule schedule) {
 }
 
 int64_t tilec::tiling::programsOf(const Problem &problem, const Tile &tile) {
-  int64_t programs = 1;
+  int64_t programs = problem.copies;
+  double mean = 1; // along dimensions where the last tile is half full on average
   for (size_t dim = 0; dim < tile.size(); ++dim)
-    programs *= (problem.extents[dim] + tile[dim] - 1) / tile[dim];
-  return programs;
+    if (problem.ragged[dim])
+      mean *= static_cast<double>(problem.extents[dim]) / static_cast<double>(tile[dim]) + 0.5;
+    else
+      programs *= (problem.extents[dim] + tile[dim] - 1) / tile[dim];
+  return mean == 1 ? programs : static_cast<int64_t>(std::ceil(static_cast<double>(programs) * mean));
 }
 
 Plan tilec::tiling::planTile(const Problem &problem, const Device &device) {

@@ -70,7 +70,9 @@ struct Value {
 };
 
 struct Problem {
+  int64_t copies = 1;           // of all this that one launch has, on arrays of their own
   std::vector<int64_t> extents; // of the partitions' arrays
+  std::vector<bool> ragged;     // dimensions of which that is the mean over the copies
   std::vector<bool> whole;      // dimensions that cannot be divided
   std::vector<Product> products;
   std::vector<Access> accesses;

@@ -19,6 +19,10 @@ def main() -> None:
     kernels.column_sum(tensor(331), x)
     kernels.matmul(tensor(37, 65), x, tensor(331, 65))
     kernels.matmul(tensor(3, 37, 65), tensor(3, 37, 331), tensor(3, 331, 65))
+    shapes = [(37, 65, 331), (200, 136, 72), (1, 128, 8)]  # of which the first goes by threads
+    products = [(tensor(m, n), tensor(m, k), tensor(k, n)) for m, n, k in shapes]
+    kernels.grouped_matmul(products)
+    kernels.grouped_matmul(products[1:])
     kernels.linear(tensor(37, 65), x, tensor(331, 65), tensor(65), activation="gelu")
     torch.cuda.synchronize()
 

@@ -13,7 +13,15 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["bench_add", "bench_softmax", "bench_layernorm", "bench_matmul", "compile_time"]
+    "name",
+    [
+        "bench_add",
+        "bench_softmax",
+        "bench_layernorm",
+        "bench_matmul",
+        "bench_grouped",
+        "compile_time",
+    ],
 )
 def test_benchmark_runs_and_writes_figures(torch, tmp_path, name):
     command = [sys.executable, BENCHMARKS / "run_all.py", "--out", tmp_path, "--quick"]

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES = 2, MAX_PARAMETERS = 64, MAX_MAPS = 12, CONTEXT_DEPTH = 16 };
+enum { DEVICES = 2, MAX_PARAMETERS = 64, MAX_MAPS = 12, CONTEXT_DEPTH = 16, MAX_TABLE = 1 << 20 };
 
 /* What this driver makes a CUtensorMap of: what it was asked to encode. */
 struct TensorMap {
@@ -36,6 +36,11 @@ static struct {
   int extended_launches, context_switches, encoded_maps, first_map, map_count;
   int resident, occupancy_queries, occupancy_threads, occupancy_shared_bytes;
   int occupancy_cluster;
+  int pools, allocations, frees, copies, capturing, retained;
+  uint64_t pool_threshold, table_address, table_bytes, freed_on, copied_on;
+  unsigned char table[MAX_TABLE];
+  void *graph_memory;
+  void (*graph_destroy)(void *);
   long launches;
   struct Launch last;
   char last_image[64], hidden[64];
@@ -60,6 +65,19 @@ void fake_set_device_count(int count) { fake.device_count = count; }
 void fake_set_parameter_count(int count) { fake.parameter_count = count; }
 void fake_set_maps(int first, int count) { fake.first_map = first; fake.map_count = count; }
 void fake_set_resident(int count) { fake.resident = count; }
+void fake_set_capturing(int capturing) { fake.capturing = capturing; }
+const void *fake_table(void) { return fake.table; }
+/* What a graph reads when it is launched, long after the capture. */
+const void *fake_graph_memory(void) { return fake.graph_memory; }
+void fake_destroy_graph(void) { fake.graph_destroy(fake.graph_memory); }
+uint64_t fake_table_fact(const char *name) {
+  if (!strcmp(name, "address")) return fake.table_address;
+  if (!strcmp(name, "bytes")) return fake.table_bytes;
+  if (!strcmp(name, "copied_on")) return fake.copied_on;
+  if (!strcmp(name, "freed_on")) return fake.freed_on;
+  if (!strcmp(name, "pool_threshold")) return fake.pool_threshold;
+  abort();
+}
 void fake_hide(const char *function) { strncpy(fake.hidden, function, sizeof fake.hidden - 1); }
 void fake_push_context(uint64_t context) { contexts[depth++] = context; }
 uint64_t fake_current_context(void) { return depth ? contexts[depth - 1] : 0; }
@@ -77,6 +95,11 @@ int fake_counter(const char *name) {
   if (!strcmp(name, "context_switches")) return fake.context_switches;
   if (!strcmp(name, "capture_exchanges")) return fake.capture_exchanges;
   if (!strcmp(name, "encoded_maps")) return fake.encoded_maps;
+  if (!strcmp(name, "pools")) return fake.pools;
+  if (!strcmp(name, "allocations")) return fake.allocations;
+  if (!strcmp(name, "frees")) return fake.frees;
+  if (!strcmp(name, "copies")) return fake.copies;
+  if (!strcmp(name, "retained")) return fake.retained;
   if (!strcmp(name, "occupancy_queries")) return fake.occupancy_queries;
   if (!strcmp(name, "occupancy_threads")) return fake.occupancy_threads;
   if (!strcmp(name, "occupancy_shared_bytes")) return fake.occupancy_shared_bytes;
@@ -253,6 +276,65 @@ int cuTensorMapEncodeTiled(struct TensorMap *map, int type, uint32_t rank, void 
   *map = made;
   return 0;
 }
+/* -- memory of a stream, and of a graph that is captured -------------------- */
+
+struct PoolProperties { int allocation, handle, location, device; void *security; size_t most; char rest[56]; };
+int cuMemPoolCreate(uint64_t *pool, const struct PoolProperties *properties) {
+  if (properties->allocation != 1 || properties->handle || properties->location != 1) return 1;
+  ++fake.pools;
+  *pool = 0x9001 + (uint64_t)properties->device;
+  return 0;
+}
+int cuMemPoolSetAttribute(uint64_t pool, int attribute, void *value) {
+  (void)pool;
+  if (attribute != 4) return 1;
+  fake.pool_threshold = *(uint64_t *)value;
+  return 0;
+}
+int cuMemAllocFromPoolAsync(uint64_t *address, size_t bytes, uint64_t pool, uint64_t stream) {
+  (void)stream;
+  if (pool < 0x9001 || bytes == 0 || bytes > MAX_TABLE) return 1;
+  ++fake.allocations;
+  fake.table_bytes = bytes;
+  *address = fake.table_address = ((pool - 0x9000) << 40) + ((uint64_t)1 << 36);
+  return 0;
+}
+int cuMemFreeAsync(uint64_t address, uint64_t stream) {
+  if (address != fake.table_address) return 1;
+  ++fake.frees;
+  fake.freed_on = stream;
+  return 0;
+}
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, uint64_t stream) {
+  if (to < fake.table_address || to + bytes > fake.table_address + fake.table_bytes) return 1;
+  if (bytes > 64 * 1024) return 1; /* those the driver may wait for */
+  ++fake.copies;
+  fake.copied_on = stream;
+  memcpy(fake.table + (to - fake.table_address), from, bytes);
+  return 0;
+}
+int cuStreamGetCaptureInfo_v2(uint64_t stream, int *status, uint64_t *id, uint64_t *graph,
+                              const void **dependencies, size_t *count) {
+  (void)stream; (void)dependencies; (void)count;
+  *status = fake.capturing;
+  *id = 7;
+  *graph = fake.capturing ? 0x6AF : 0;
+  return 0;
+}
+int cuUserObjectCreate(uint64_t *object, void *memory, void (*destroy)(void *), unsigned references,
+                       unsigned flags) {
+  if (references != 1 || flags != 1) return 1;
+  fake.graph_memory = memory;
+  fake.graph_destroy = destroy;
+  *object = 0x0B1;
+  return 0;
+}
+int cuGraphRetainUserObject(uint64_t graph, uint64_t object, unsigned count, unsigned flags) {
+  if (graph != 0x6AF || object != 0x0B1 || count != 1 || flags != 1) return 1;
+  ++fake.retained;
+  return 0;
+}
+
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, uint64_t function, int threads,
                                                 size_t shared_bytes) {
   (void)function;

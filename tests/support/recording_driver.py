@@ -6,7 +6,7 @@ import ctypes
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,9 @@ class FakeDriver:
         self.library.fake_launches.restype = ctypes.c_long
         self.library.fake_last_image.restype = ctypes.c_char_p
         self.library.fake_current_context.restype = ctypes.c_uint64
+        self.library.fake_table.restype = ctypes.c_void_p
+        self.library.fake_graph_memory.restype = ctypes.c_void_p
+        self.library.fake_table_fact.restype = ctypes.c_uint64
 
     @property
     def launches(self) -> int:
@@ -78,6 +81,13 @@ class FakeDriver:
 
     def parameters(self, count: int) -> list[int]:
         return list(self.last.parameters)[:count]
+
+    def table(self) -> bytes:
+        """The table of the last grouped launch, as it was copied."""
+        return ctypes.string_at(self.library.fake_table(), self.table_fact("bytes"))
+
+    def table_fact(self, name: str) -> int:
+        return self.library.fake_table_fact(name.encode())
 
     def record_maps(self, first: int, count: int) -> None:
         """From now on, read ``count`` parameters from ``first`` as tensor maps."""
@@ -189,6 +199,19 @@ def plan_of(specs: Sequence[Any], **more: Any) -> dict[str, Any]:
     }
 
 
+def grouped_plan_of(specs: Sequence[Any], maps: Sequence[Any] = (), **more: Any) -> dict[str, Any]:
+    """The same for a kernel that takes a list of problems; cells first, then the maps."""
+    plan = plan_of(specs, **more)
+    for number, parameter in enumerate(plan["params"]):
+        parameter["offset"] = 8 * number
+    row_bytes = 8 * len(plan["params"])
+    for parameter in maps:
+        offset = -(-row_bytes // 128) * 128
+        plan["params"].append({**parameter, "kind": "tensor_map", "offset": offset})
+        row_bytes = offset + 128
+    return {**plan, "group": {"row_bytes": row_bytes}}
+
+
 def flatten(specs: Sequence[Any]) -> Iterator[Any]:
     for spec in specs:
         if spec[0] == "tuple":
@@ -212,10 +235,16 @@ class PlannedKernel(_runtime.Launcher):
         self.host_calls: list[tuple[list[Any], Any]] = []
 
     def _resolve(self, specs: Any, device: int | None) -> Any:
+        return self._found(specs, device, plan_of)
+
+    def _resolve_group(self, specs: Any, device: int | None) -> Any:
+        return self._found(specs, device, grouped_plan_of)
+
+    def _found(self, specs: Any, device: int | None, plan_for: Callable[..., Any]) -> Any:
         self.misses.append((specs, device))
         if device is None:
             return lambda arguments, grid: self.host_calls.append((arguments, grid)), self.guards
-        plan = json.dumps(plan_of(specs, **self.plan))
+        plan = json.dumps(plan_for(specs, **self.plan))
         return _runtime.Variant(self.image, plan, self.fallback), self.guards
 
 

@@ -106,19 +106,23 @@ class Machine:
 
     # -- running ---------------------------------------------------------------------------------
 
+    def place(self, array):
+        """Put an array into global memory; returns its address."""
+        self.buffers.append(array.reshape(-1).view(np.uint8))
+        return len(self.buffers) * GLOBAL_STEP
+
     def run(self, function, arguments):
         block = function.regions[0].blocks[0]
         for formal, actual in zip(block.arguments, arguments, strict=True):
             if isinstance(actual, np.ndarray):
-                self.buffers.append(actual.reshape(-1).view(np.uint8))
-                actual = len(self.buffers) * GLOBAL_STEP
+                actual = self.place(actual)
             self.values[formal] = np.full(self.threads, actual, dtype_of(str(formal.type)))
         self.run_block(block)
 
     def run_block(self, block):
         for op in block.operations:
             name = op.operation.name
-            if name in ("scf.yield", "llvm.return"):
+            if name in ("scf.yield", "scf.condition", "llvm.return"):
                 return [self.values[operand] for operand in op.operands]
             self.counts[name] = self.counts.get(name, 0) + 1
             handler = getattr(self, "op_" + name.replace(".", "_"), None)
@@ -161,6 +165,18 @@ class Machine:
             values = self.run_block(body)
         return values[0] if len(values) == 1 else values
 
+    def op_scf_while(self, op, *carried):
+        before, after = (region.blocks[0] for region in op.regions)
+        values = list(carried)
+        while True:
+            self.values.update(zip(before.arguments, values, strict=True))
+            condition, *values = self.run_block(before)
+            assert np.all(condition == condition[0]), "divergent loop"
+            if not condition[0]:
+                return values[0] if len(values) == 1 else values
+            self.values.update(zip(after.arguments, values, strict=True))
+            values = self.run_block(after)
+
     # -- memory ----------------------------------------------------------------------------------
 
     def op_llvm_mlir_addressof(self, op):
@@ -179,7 +195,12 @@ class Machine:
         assert_aligned(op, address[self.active])
         raw = np.zeros((self.threads, dtype.itemsize * count), np.uint8)
         for thread in np.flatnonzero(self.active):
-            raw[thread] = self.shared.read(int(address[thread]), raw.shape[1], thread)
+            if address[thread] >= GLOBAL_STEP:
+                buffer, offset = self.where(address[thread])
+                assert offset + raw.shape[1] <= len(buffer), "global read outside"
+                raw[thread] = buffer[offset : offset + raw.shape[1]]
+            else:
+                raw[thread] = self.shared.read(int(address[thread]), raw.shape[1], thread)
         loaded = raw.view(dtype)
         return loaded if count > 1 else loaded[:, 0]
 
@@ -261,6 +282,8 @@ class Machine:
 
     def op_llvm_addrspacecast(self, op, address):
         return address
+
+    op_llvm_inttoptr = op_llvm_addrspacecast
 
     def op_llvm_alloca(self, op, count):
         return self.device.allocate(int(count[0]), op.attributes["alignment"].value)

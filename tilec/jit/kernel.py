@@ -21,10 +21,11 @@ from tilec.jit import contract, guards
 from tilec.jit.advice import Adviser
 from tilec.jit.cache import Request
 from tilec.jit.entry import Entry
+from tilec.jit.grouped import GroupedKernel
 from tilec.jit.hints import Hint, options_of
 from tilec.jit.job import CompileJob
 from tilec.jit.parameters import parameters_of
-from tilec.jit.planning import Planned, Planner, disk_cache
+from tilec.jit.planning import Group, Planned, Planner, disk_cache
 from tilec.jit.specialize import signature_of
 from tilec.lang.emit import is_tracing
 from tilec.trace.options import KernelOptions
@@ -83,6 +84,11 @@ class Kernel(_runtime.Launcher):
     def __repr__(self) -> str:
         return f"<kernel {self.function.__qualname__}>"
 
+    @property
+    def grouped(self) -> GroupedKernel:
+        """This kernel for lists of problems: ``matmul.grouped([(c0, a0, b0), (c1, a1, b1)])``."""
+        return GroupedKernel(self)
+
     def request(self, *args: Any, target: str, **kwargs: Any) -> Request:
         """Bind arguments as a launch does, and return what the cache is asked for.
 
@@ -90,10 +96,27 @@ class Kernel(_runtime.Launcher):
         """
         specs, _ = self._specialize(*args, **kwargs)
         signature = signature_of(specs)
+        shapes = () if signature.tile_rank() is None else self._shapes(*args, **kwargs)
+        return self.request_for(signature, target, shapes)
+
+    def request_for(
+        self,
+        signature: Signature,
+        target: str,
+        shapes: Iterable[tuple[int, ...]],
+        group: Group | None = None,
+    ) -> Request:
+        """Return what the cache is asked for, with the tile that is planned for ``tl.AUTO``.
+
+        Args:
+            signature: the specialization.
+            target: what to compile for.
+            shapes: of the arrays, in flat order; in a grouped launch, their means.
+            group: of a grouped launch.
+        """
         if signature.tile_rank() is None:
             return self._request(signature, target)
-        shapes = self._shapes(*args, **kwargs)
-        planned = self._choose(signature, shapes, Target.parse(target))
+        planned = self._choose(signature, shapes, Target.parse(target), group=group)
         return self._request(signature.with_tile(planned.tile), target, planned.decisions)
 
     def tune(self, *args: Any, candidates: int = 8, **kwargs: Any) -> TunedKernel:
@@ -124,9 +147,10 @@ class Kernel(_runtime.Launcher):
         shapes: Iterable[tuple[int, ...]],
         target: Target,
         multiprocessors: int | None = None,
+        group: Group | None = None,
     ) -> Planned:
         """Return the tile of ``tl.AUTO``."""
-        return self.planner.plan(signature, shapes, target, multiprocessors)
+        return self.planner.plan(signature, shapes, target, multiprocessors, group)
 
     def explain(
         self, *args: Any, target: str, as_auto: bool = False, **kwargs: Any
@@ -177,24 +201,32 @@ class Kernel(_runtime.Launcher):
             TraceError: the function cannot be traced for these arguments.
             CompileError: the compiler refuses it.
         """
+        if target is None:
+            target = self.target_of(self._specialize(*args, **kwargs)[1])
+        return self.compile_request(self.request(*args, target=target, **kwargs), phases)
+
+    def target_of(self, device: int | None) -> str:
+        """Return the target that fits the GPU of the arguments.
+
+        Raises:
+            LaunchError: they are on none.
+        """
+        if device is None:
+            raise LaunchError(
+                f"{self.name} cannot be compiled: the arguments are not on a GPU and there is "
+                "no target",
+                hint='name one: compile(..., target="sm_90a")',
+            )
+        return _target_of(device)
+
+    def compile_request(self, request: Request, phases: Sequence[str] | None) -> Compiled:
+        """Compile what the cache would be asked for; see ``compile``."""
         from tilec.compiler.phases import PHASES
 
-        if target is None:
-            _, device = self._specialize(*args, **kwargs)
-            if device is None:
-                raise LaunchError(
-                    f"{self.name} cannot be compiled: the arguments are not on a GPU and there is "
-                    "no target",
-                    hint='name one: compile(..., target="sm_90a")',
-                )
-            target = _target_of(device)
-        job = CompileJob(
-            self.request(*args, target=target, **kwargs),
-            PHASES if phases is None else tuple(phases),
-            explain=True,
-        )
+        kept = PHASES if phases is None else tuple(phases)
+        job = CompileJob(request, kept, explain=True)
         compiled = job.build(job.trace())
-        self.check_contract(job.request, compiled.metadata(), compiled.decisions)
+        self.check_contract(request, compiled.metadata(), compiled.decisions)
         return compiled
 
     def check_contract(
@@ -225,33 +257,61 @@ class Kernel(_runtime.Launcher):
     ) -> tuple[tuple[int, ...], str]:
         """Return tile and decisions for shapes not seen before: the runtime's miss."""
         try:
-            planned = self._planned(specs, shapes, device)
+            planned = self._planned(signature_of(specs), shapes, device)
         except TilecError as error:  # says itself where; the way through tilec would hide it
             raise error.with_traceback(None) from error.__cause__
         return planned.tile, planned.decisions or ""
 
+    def _plan_group(
+        self,
+        specs: tuple[Any, ...],
+        shapes: tuple[tuple[int, ...], ...],
+        device: int | None,
+        varying: tuple[tuple[bool, ...], ...],
+        problems: int,
+    ) -> tuple[tuple[int, ...], str]:
+        """Return the same for a list of problems, of which ``shapes`` are the means."""
+        signature = signature_of(specs, grouped=True)
+        try:
+            planned = self._planned(signature, shapes, device, Group(problems, varying))
+        except TilecError as error:  # as above
+            raise error.with_traceback(None) from error.__cause__
+        return planned.tile, planned.decisions or ""
+
     def _planned(
-        self, specs: tuple[Any, ...], shapes: tuple[tuple[int, ...], ...], device: int | None
+        self,
+        signature: Signature,
+        shapes: tuple[tuple[int, ...], ...],
+        device: int | None,
+        group: Group | None = None,
     ) -> Planned:
-        signature = signature_of(specs)
         if device is None:
-            return self._choose(signature, shapes, Target.parse(_HOST_PLANS))
+            return self._choose(signature, shapes, Target.parse(_HOST_PLANS), group=group)
         target, multiprocessors = Target.parse(_target_of(device)), _multiprocessors_of(device)
-        return self._choose(signature, shapes, target, multiprocessors)
+        return self._choose(signature, shapes, target, multiprocessors, group)
 
     def _resolve(
         self, specs: tuple[Any, ...], device: int | None, decisions: str = ""
     ) -> tuple[object, tuple[guards.Guard, ...]]:
         """Return what to run for arguments not seen before: the runtime's miss."""
         try:
-            return self._resolved(specs, device, decisions or None)
+            return self._resolved(signature_of(specs), device, decisions or None)
+        except TilecError as error:  # as above
+            raise error.with_traceback(None) from error.__cause__
+
+    def _resolve_group(
+        self, specs: tuple[Any, ...], device: int | None, decisions: str = ""
+    ) -> tuple[object, tuple[guards.Guard, ...]]:
+        """Return the same for a list of problems, which the CPU runs one after the other."""
+        signature = signature_of(specs, grouped=device is not None)
+        try:
+            return self._resolved(signature, device, decisions or None)
         except TilecError as error:  # as above
             raise error.with_traceback(None) from error.__cause__
 
     def _resolved(
-        self, specs: tuple[Any, ...], device: int | None, plan: str | None
+        self, signature: Signature, device: int | None, plan: str | None
     ) -> tuple[object, tuple[guards.Guard, ...]]:
-        signature = signature_of(specs)
         # Before tracing: a global that changes in between then costs a needless miss at worst.
         outside = guards.collect(self.function, signature)
         if device is None:

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from tilec import _runtime
 from tilec.compiler.target import Target
-from tilec.diagnostics import TraceError
+from tilec.diagnostics import LaunchError, TraceError
 from tilec.jit import guards
 from tilec.jit.cache import DiskCache, Request
 from tilec.jit.job import CompileJob
@@ -36,9 +36,24 @@ _DECISIONS = {
     "split_k": "cluster",
 }
 """What a plan may decide on, and the feature of the target that it takes."""
+_ALONE = frozenset({"split_k"})
+"""Decisions that grouped launches leave out."""
 _SEED = {1: (1440,), 2: (96, 160)}
 """Tiles to trace a summary at. Extents that an author hardly writes down tell a tile's own
 extents from constants; they divide by what a kernel may ask for."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """What a plan needs to know of a list of problems beside their mean extents.
+
+    Attributes:
+        problems: how many there are.
+        varying: for each array, in flat order, whether the problems differ along a dimension.
+    """
+
+    problems: int
+    varying: tuple[tuple[bool, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -72,19 +87,21 @@ class Planner:
         shapes: Iterable[tuple[int, ...]],
         target: Target,
         multiprocessors: int | None = None,
+        group: Group | None = None,
     ) -> Planned:
         """Return the plan for a launch.
 
         Args:
             signature: the specialization, with ``"auto"`` for a tile.
-            shapes: of the arrays, in flat order.
+            shapes: of the arrays, in flat order; in a grouped launch, their means.
             target: what to compile for.
             multiprocessors: of the device; the target's usual number by default.
+            group: of a grouped launch.
 
         Raises:
             TraceError: the kernel cannot be traced at any tile.
         """
-        plan = self._ask(signature, shapes, target, multiprocessors, explain=False)
+        plan = self._ask(signature, shapes, target, multiprocessors, explain=False, group=group)
         return _planned(plan["tile"], plan["decisions"])
 
     def best(
@@ -118,21 +135,39 @@ class Planner:
         target: Target,
         multiprocessors: int | None,
         explain: bool,
+        group: Group | None = None,
     ) -> dict[str, Any]:
         options = self._request.options.of_target(target.name)
+        summary, device = self._summary(signature), device_of(target, multiprocessors)
+        if group is not None:
+            self._check_whole(signature, summary, group)
+            device["features"] = [name for name in device["features"] if name not in _ALONE]
         return _runtime.tile_plan(
-            self._summary(signature),
-            _arrays(signature, shapes),
-            device_of(target, multiprocessors),
+            summary,
+            _arrays(signature, shapes, group),
+            device,
             num_warps=options.num_warps or 0,
             num_stages=options.num_stages or 0,
+            problems=group.problems if group is not None else 1,
             explain=explain,
         )
+
+    def _check_whole(self, signature: Signature, summary: Mapping[str, Any], group: Group) -> None:
+        """Refuse problems for which no tile is whole along dimensions that are not divided."""
+        specs = list(signature.runtime())
+        place = sum(isinstance(spec, ViewSpec) for spec in specs[: summary["partition"]])
+        for dim in summary["whole"]:
+            if group.varying[place][dim]:
+                raise LaunchError(
+                    f"with tl.AUTO, {self._request.name} does not divide dimension {dim} of its "
+                    "partition, along which the problems differ",
+                    hint="give the tile shape, if the kernel is right for rows shorter than it",
+                )
 
     def _summary(self, signature: Signature) -> dict[str, Any]:
         rank = signature.tile_rank()
         assert rank is not None
-        seeded = signature.with_tile(seed_tile(rank))
+        seeded = replace(signature.with_tile(seed_tile(rank)), grouped=False)
         known = self._summaries.get(seeded)
         if known is not None and guards.hold(known[1]):
             return known[0]
@@ -187,12 +222,19 @@ def device_of(target: Target, multiprocessors: int | None = None) -> dict[str, A
     }
 
 
-def _arrays(signature: Signature, shapes: Iterable[tuple[int, ...]]) -> list[dict[str, Any] | None]:
+def _arrays(
+    signature: Signature, shapes: Iterable[tuple[int, ...]], group: Group | None
+) -> list[dict[str, Any] | None]:
     left = iter(shapes)
-    return [
+    arrays = [
         _array(spec, next(left)) if isinstance(spec, ViewSpec) else None
         for spec in signature.runtime()
     ]
+    if group is not None:
+        known = (array for array in arrays if array)
+        for array, varying in zip(known, group.varying, strict=True):
+            array["varying"] = varying
+    return arrays
 
 
 def _array(spec: ViewSpec, shape: tuple[int, ...]) -> dict[str, Any]:

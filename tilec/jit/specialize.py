@@ -8,14 +8,14 @@ from tilec.lang.dtypes import BY_SHORT
 from tilec.trace.signature import ConstantSpec, ScalarSpec, Signature, Spec, TupleSpec, ViewSpec
 
 
-def signature_of(specs: tuple[Any, ...]) -> Signature:
+def signature_of(specs: tuple[Any, ...], *, grouped: bool = False) -> Signature:
     """Return the signature that nested tuples of runtime/specification.h describe.
 
     Example:
         >>> signature_of((("scalar", "i32"),)).specs
         (ScalarSpec(dtype=int32),)
     """
-    return Signature(tuple(_spec(*spec) for spec in specs))
+    return Signature(tuple(_spec(*spec) for spec in specs), grouped)
 
 
 def _spec(kind: str, first: Any, *rest: Any) -> Spec:

@@ -26,7 +26,7 @@ from tilec.jit.cache import Request
 from tilec.jit.configurations import Configuration, configurations_of
 from tilec.jit.entry import Entry
 from tilec.jit.kernel import Kernel
-from tilec.jit.planning import Planned, disk_cache
+from tilec.jit.planning import Group, Planned, disk_cache
 from tilec.jit.progress import Progress
 from tilec.jit.specialize import signature_of
 from tilec.trace.captures import value_digest
@@ -79,9 +79,10 @@ class PinnedKernel(Kernel):
         shapes: Iterable[tuple[int, ...]],
         target: Target,
         multiprocessors: int | None = None,
+        group: Group | None = None,
     ) -> Planned:
         return self.configuration.planned or super()._choose(
-            signature, shapes, target, multiprocessors
+            signature, shapes, target, multiprocessors, group
         )
 
     def _obtain(self, request: Request) -> Entry:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from tilec.kernels.add import add
 from tilec.kernels.layernorm import layernorm
 from tilec.kernels.linear import linear
-from tilec.kernels.matmul import matmul
+from tilec.kernels.matmul import grouped_matmul, matmul
 from tilec.kernels.rmsnorm import rmsnorm
 from tilec.kernels.softmax import softmax
 from tilec.kernels.sums import column_sum, row_sum
@@ -19,6 +19,7 @@ from tilec.kernels.transpose import transpose
 __all__ = [
     "add",
     "column_sum",
+    "grouped_matmul",
     "layernorm",
     "linear",
     "matmul",

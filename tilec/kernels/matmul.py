@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import tilec as tl
 from tilec.kernels.products import accumulator, check_product, is_fp8, operand, step
-from tilec.kernels.shapes import Array
+from tilec.kernels.shapes import Array, check_rank
 
 
 @tl.kernel(max_spills=0)
@@ -79,6 +81,37 @@ def matmul(c: Array, a: Array, b: Array, *, allow_tf32: bool = False) -> None:
     else:
         kernel = matmul_kernel if len(c.shape) == 2 else batched_matmul_kernel
     kernel(tl.partition(c, tl.AUTO), a, b, tf32=allow_tf32)
+
+
+def grouped_matmul(
+    problems: Sequence[tuple[Array, Array, Array]], *, allow_tf32: bool = False
+) -> None:
+    """Write the matrix products ``c = a @ b`` of a list of ``(c, a, b)``, all in one launch.
+
+    The products may have any shapes, each its own; dtypes are those of the first. Each is the
+    product that ``matmul`` gives, and all have one tile.
+
+    Shapes:
+        c: (m, n)
+        a: (m, k)
+        b: (k, n)
+
+    Args:
+        problems: for each product, where it goes and its operands. What one of them writes must be
+            disjoint from every array of the others.
+        allow_tf32: multiply f32 with 11 bits of their significands, on the tensor cores.
+
+    Raises:
+        LaunchError: shapes do not fit together, or a rank is not 2; it names the problem.
+    """
+    for number, (c, a, b) in enumerate(problems):
+        try:
+            check_rank("c", c, 2)
+            check_product(c, a, b)
+        except tl.LaunchError as error:
+            raise tl.LaunchError(f"problem {number}: {error.message}") from None
+    kernel = _of_fp8 if problems and is_fp8(problems[0][1]) else matmul_kernel
+    kernel.grouped([(tl.partition(c, tl.AUTO), a, b) for c, a, b in problems], tf32=allow_tf32)
 
 
 __tilec_examples__ = {

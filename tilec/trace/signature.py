@@ -69,9 +69,15 @@ Spec: TypeAlias = ViewSpec | ScalarSpec | ConstantSpec | TupleSpec
 
 @dataclass(frozen=True)
 class Signature:
-    """The specialization of one kernel: a spec per parameter, in order."""
+    """The specialization of one kernel.
+
+    Attributes:
+        specs: A spec per parameter, in order.
+        grouped: Whether a launch has a list of problems, whose arguments the specs all describe.
+    """
 
     specs: tuple[Spec, ...]
+    grouped: bool = False
 
     def runtime(self) -> Iterator[ViewSpec | ScalarSpec]:
         """The flat run-time arguments, depth first; launch plans count them in this order."""
@@ -87,11 +93,11 @@ class Signature:
 
     def with_tile(self, tile: tuple[int, ...]) -> Signature:
         """The same specialization with ``tile`` wherever a plan was to choose."""
-        return Signature(tuple(_with_tile(spec, tile) for spec in self.specs))
+        return replace(self, specs=tuple(_with_tile(spec, tile) for spec in self.specs))
 
     def without_tile(self) -> Signature:
         """The same specialization with all tiles left to a plan."""
-        return Signature(tuple(_without_tile(spec) for spec in self.specs))
+        return replace(self, specs=tuple(_without_tile(spec) for spec in self.specs))
 
 
 def _without_tile(spec: Spec) -> Spec:

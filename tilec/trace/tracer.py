@@ -68,7 +68,7 @@ def trace(
         for leaf in _flatten(*parameter)
     ]
     emitter = Emitter(_run.__code__, _definition(fn))
-    block = _begin_kernel(emitter, name, flat)
+    block = _begin_kernel(emitter, name, flat, signature.grouped)
     converter = Converter()
     arguments = _Arguments(list(block.arguments))
     values = {
@@ -138,7 +138,7 @@ def _mlir_type(emitter: Emitter, spec: ViewSpec | ScalarSpec) -> Any:
 
 
 def _begin_kernel(
-    emitter: Emitter, name: str, flat: list[tuple[str, ViewSpec | ScalarSpec]]
+    emitter: Emitter, name: str, flat: list[tuple[str, ViewSpec | ScalarSpec]], grouped: bool
 ) -> Any:
     """Emit the kernel op; returns its block."""
     dialects = emitter.dialects
@@ -149,6 +149,8 @@ def _begin_kernel(
         "function_type": dialects.ir.TypeAttr.get(function, context=dialects.context),
         "arg_names": dialects.array([dialects.string(leaf) for leaf, _ in flat]),
     }
+    if grouped:
+        attributes["tile.grouped"] = dialects.unit()
     with emitter.at(emitter.module.body):
         op = emitter.op_at_definition("tile.kernel", attributes, regions=1)
         return emitter.add_block(op.regions[0], types)

@@ -1,6 +1,8 @@
 //===- Kernel.cpp - The kernel's frame: parameters, views, program ids ----===//
 #include "dialects/Conversion/TileGPUToNVVM/Lowering.h"
 
+#include "dialects/TileGPU/IR/TmaAccess.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -33,7 +35,7 @@ std::string scalarName(Type type) {
 json::Object tensorMapParameter(tilegpu::TensorMapOp map) {
   constexpr int64_t kSwizzleUnitBytes = 16;
   return json::Object{{"kind", "tensor_map"},
-                      {"arg", static_cast<int64_t>(cast<BlockArgument>(map.getView()).getArgNumber())},
+                      {"arg", *tilegpu::argumentNumber(map.getView())},
                       {"order", json::Array(map.getOrder())},
                       {"box", json::Array(map.getBox())},
                       {"swizzle", map.getSwizzle() == 0 ? 0 : kSwizzleUnitBytes << map.getSwizzle()},
@@ -71,6 +73,13 @@ json::Object launchPlan(tile::KernelOp kernel, ArrayRef<tilegpu::TensorMapOp> ma
     grid["persistent"] = true;
   for (tilegpu::TensorMapOp map : maps)
     params.push_back(tensorMapParameter(map));
+  std::optional<json::Object> group;
+  if (kernel->hasAttr(tile::TileDialect::kGrouped)) {
+    const RowLayout row = RowLayout::of(kernel, maps.size());
+    for (auto [param, offset] : llvm::zip_equal(params, llvm::concat<const int64_t>(row.cells, row.maps)))
+      (*param.getAsObject())["offset"] = offset;
+    group = json::Object{{"row_bytes", row.bytes}};
+  }
   if (roles.cluster > 1 && !shares) {
     SmallVector<int64_t> tiles(grid.getArray("tile")->size(), 1);
     tiles[tiles.size() - 2] = roles.cluster;
@@ -87,6 +96,8 @@ json::Object launchPlan(tile::KernelOp kernel, ArrayRef<tilegpu::TensorMapOp> ma
                     {"grid", std::move(grid)}};
   if (roles.cluster > 1)
     plan["cluster"] = json::Array{roles.cluster, 1, 1};
+  if (group)
+    plan["group"] = std::move(*group);
   return plan;
 }
 
@@ -113,11 +124,14 @@ struct Kernel : OpConversionPattern<tile::KernelOp> {
                                          "kernel has no warps or module no target: run convert-tile-to-tilegpu first");
 
     TypeConverter::SignatureConversion signature(op.getNumArguments());
-    if (failed(getTypeConverter()->convertSignatureArgs(op.getArgumentTypes(), signature)))
+    const bool isGrouped = op->hasAttr(tile::TileDialect::kGrouped);
+    if (isGrouped) // the arguments are in the rows of the launch's table
+      signature.addInputs(groupParameters(context));
+    else if (failed(getTypeConverter()->convertSignatureArgs(op.getArgumentTypes(), signature)))
       return rewriter.notifyMatchFailure(op, "argument types do not convert");
     SmallVector<tilegpu::TensorMapOp> maps = numberTensorMaps(op);
     const unsigned firstMap = signature.getConvertedTypes().size();
-    if (!maps.empty())
+    if (!maps.empty() && !isGrouped)
       signature.addInputs(SmallVector<Type>(maps.size(), LLVM::LLVMPointerType::get(context)));
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), signature.getConvertedTypes());
     auto function = LLVM::LLVMFuncOp::create(rewriter, op.getLoc(), op.getName(), type);
@@ -136,7 +150,8 @@ struct Kernel : OpConversionPattern<tile::KernelOp> {
                            tilegpu::TileGPUDialect::kMovesRegisters})
       if (Attribute value = op->getAttr(name)) // for what is converted later
         function->setAttr(name, value);
-    annotatePointers(op, signature, function);
+    if (!isGrouped)
+      annotatePointers(op, signature, function);
     annotateTensorMaps(firstMap, function);
 
     module->setAttr("tilec.plan",

@@ -36,6 +36,8 @@ TileTypeConverter::TileTypeConverter() {
   addConversion(
       [](tilegpu::SmemType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext(), kSharedSpace); });
   addConversion([](tilegpu::TensorMapType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext()); });
+  addConversion(
+      [](tilegpu::ProblemType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext(), kGlobalSpace); });
   addConversion([](tilegpu::TurnType type, SmallVectorImpl<Type> &types) -> std::optional<LogicalResult> {
     types.push_back(LLVM::LLVMPointerType::get(type.getContext(), kSharedSpace));
     types.push_back(LLVM::LLVMPointerType::get(type.getContext()));

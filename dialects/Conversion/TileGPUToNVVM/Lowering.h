@@ -31,6 +31,7 @@ inline constexpr unsigned kQueueCursors = 5;
 ///   !tilegpu.smem       !llvm.ptr<3>
 ///   !tilegpu.queue      its barriers, !llvm.ptr<3>, and its cursors (Queue.cpp)
 ///   !tilegpu.tensor_map !llvm.ptr
+///   !tilegpu.problem    its row of the launch's table, !llvm.ptr<1> (Group.cpp)
 ///   everything else     itself (index stays index until arith goes to LLVM)
 class TileTypeConverter : public mlir::TypeConverter {
 public:
@@ -104,8 +105,27 @@ mlir::Value uniform(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value va
 void markNonNegativeIndices(mlir::Operation *root);
 bool isNonNegative(mlir::Operation *access, int64_t dim);
 
-/// Gives every tensor map below `kernel` its place behind the kernel's own arguments, in the order of the text.
+/// Gives every tensor map below `kernel` its place behind the kernel's own arguments, in the order of the text. In a
+/// grouped launch it is one in the row of a problem.
 llvm::SmallVector<tilegpu::TensorMapOp> numberTensorMaps(tile::KernelOp kernel);
+
+//===--- Grouped launches ------------------------------------------------------===//
+
+/// The kernel's parameters in a grouped launch: rows and first tiles of the problems, their number, that of all tiles.
+inline constexpr unsigned kGroupRows = 0, kGroupStarts = 1, kGroupCount = 2, kGroupTiles = 3;
+llvm::SmallVector<mlir::Type> groupParameters(mlir::MLIRContext *context);
+
+/// Where a problem's row of the launch's table has what other launches pass as parameters.
+struct RowLayout {
+  llvm::SmallVector<int64_t> cells; ///< offset in bytes of each parameter that is no tensor map, in their order
+  llvm::SmallVector<int64_t> maps;  ///< and of each tensor map
+  int64_t bytes = 0;
+
+  static RowLayout of(tile::KernelOp kernel, size_t tensorMaps);
+};
+
+/// Tells the ops of a grouped kernel how its rows are laid out.
+void layOutRows(tile::KernelOp kernel, const RowLayout &row);
 
 //===--- Small builders --------------------------------------------------------===//
 
@@ -153,6 +173,7 @@ void populateAsyncCopyPatterns(const TileTypeConverter &types, Patterns &pattern
 void populateQueuePatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateTmaPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateTmaStorePatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateGroupPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateClusterSumPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateWgmmaPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateMmaPatterns(const TileTypeConverter &types, Patterns &patterns);

@@ -38,6 +38,7 @@ struct ConvertTileGPUToNVVM : PassWrapper<ConvertTileGPUToNVVM, OperationPass<Mo
     lowering::populateQueuePatterns(types, patterns);
     lowering::populateTmaPatterns(types, patterns);
     lowering::populateTmaStorePatterns(types, patterns);
+    lowering::populateGroupPatterns(types, patterns);
     lowering::populateClusterSumPatterns(types, patterns);
     lowering::populateWgmmaPatterns(types, patterns);
     lowering::populateMmaPatterns(types, patterns);

@@ -17,14 +17,49 @@ constexpr StringLiteral kParameter = "tilegpu.parameter";
 
 struct TensorMap : OpConversionPattern<tilegpu::TensorMapOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(tilegpu::TensorMapOp op, OneToNOpAdaptor,
+  LogicalResult matchAndRewrite(tilegpu::TensorMapOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const final {
     auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
     auto number = op->getAttrOfType<IntegerAttr>(kParameter);
     if (!function || !number)
       return rewriter.notifyMatchFailure(op, "its kernel has not been converted");
-    rewriter.replaceOp(op, function.getArgument(function.getNumArguments() - number.getInt()));
+    if (op.getProblem())
+      rewriter.replaceOp(op, inRow(op, adaptor.getProblem().front(), number.getInt(), function, rewriter));
+    else
+      rewriter.replaceOp(op, function.getArgument(function.getNumArguments() - number.getInt()));
     return success();
+  }
+
+private:
+  /// The map in the row of a problem. The host has written it by a copy, which the engine's own cache of maps does not
+  /// see without a fence of the thread that uses it; one is enough until the problem changes.
+  static Value inRow(tilegpu::TensorMapOp op, Value row, int64_t offset, LLVM::LLVMFuncOp function,
+                     ConversionPatternRewriter &rewriter) {
+    Location loc = op.getLoc();
+    auto pointer = LLVM::LLVMPointerType::get(rewriter.getContext());
+    Value known = rowSlot(loc, function, rewriter);
+    Value map = LLVM::AddrSpaceCastOp::create(rewriter, loc, pointer,
+                                              offsetPointer(rewriter, loc, row, constantI32(rewriter, loc, offset)));
+    Value last = LLVM::LoadOp::create(rewriter, loc, row.getType(), known);
+    Value isNew = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::ne, row, last);
+    LLVM::StoreOp::create(rewriter, loc, row, known);
+    auto stores = [](Operation *user) { return isa<tilegpu::TmaStoreOp>(user); };
+    if (llvm::any_of(op->getUsers(), stores)) // by one thread of each warpgroup; a single one fetches
+      isNew = arith::AndIOp::create(rewriter, loc, isNew, speaksForWarpgroup(rewriter, loc));
+    inlineAsm(rewriter, loc, "@$1 fence.proxy.tensormap::generic.acquire.sys [$0], 128;", "l,b,~{memory}", {map, isNew},
+              {}, /*sideEffects=*/true);
+    return map;
+  }
+
+  /// Remembers the row whose map was used last; none at the start.
+  static Value rowSlot(Location loc, LLVM::LLVMFuncOp function, ConversionPatternRewriter &rewriter) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(&function.getBody().front());
+    auto type = LLVM::LLVMPointerType::get(rewriter.getContext(), kGlobalSpace);
+    Value slot = LLVM::AllocaOp::create(rewriter, loc, LLVM::LLVMPointerType::get(rewriter.getContext()), type,
+                                        constantI32(rewriter, loc, 1));
+    LLVM::StoreOp::create(rewriter, loc, LLVM::ZeroOp::create(rewriter, loc, type), slot);
+    return slot;
   }
 };
 
@@ -144,6 +179,13 @@ SmallVector<tilegpu::TensorMapOp> lowering::numberTensorMaps(tile::KernelOp kern
   SmallVector<tilegpu::TensorMapOp> maps;
   kernel.walk([&](tilegpu::TensorMapOp map) { maps.push_back(map); });
   Builder builder(kernel.getContext());
+  if (kernel->hasAttr(tile::TileDialect::kGrouped)) {
+    const RowLayout row = RowLayout::of(kernel, maps.size());
+    for (auto [map, offset] : llvm::zip_equal(maps, row.maps))
+      map->setAttr(kParameter, builder.getI64IntegerAttr(offset));
+    layOutRows(kernel, row);
+    return maps;
+  }
   for (auto [number, map] : llvm::enumerate(maps))
     map->setAttr(kParameter, builder.getI64IntegerAttr(maps.size() - number)); // from the last parameter
   return maps;

@@ -24,6 +24,8 @@ def Tile_Dialect : Dialect {
     void registerTypes();
     /// Kernel attribute: a pass made the program walk over tiles until none is left.
     static constexpr ::llvm::StringLiteral kWalksTiles = "tile.walks";
+    /// Kernel attribute: a launch has a list of sets of arguments, problems, and programs for the tiles of all of them.
+    static constexpr ::llvm::StringLiteral kGrouped = "tile.grouped";
   }];
 }
 

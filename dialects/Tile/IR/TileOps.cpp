@@ -168,8 +168,9 @@ LogicalResult StoreOp::verify() {
   RankedTensorType tile = tileType(getValue());
   ViewType view = viewOf(getDest().getType());
   if (auto partition = dyn_cast<PartitionType>(getDest().getType())) {
-    // Only a pass makes a program walk over several tiles, each of which it then names.
-    const bool walks = (*this)->getParentOfType<KernelOp>()->hasAttr(TileDialect::kWalksTiles);
+    // Only a pass makes a program walk over several tiles, or choose its partition, and then it names the tile.
+    const bool walks =
+        !isa<BlockArgument>(getDest()) || (*this)->getParentOfType<KernelOp>()->hasAttr(TileDialect::kWalksTiles);
     if (static_cast<int64_t>(getIndices().size()) != (walks ? view.getRank() : 0))
       return emitOpError("a partition's tile has its own place: expected ")
              << (walks ? "one index a dimension" : "no indices") << ", found " << getIndices().size();

@@ -1,6 +1,8 @@
 //===- Decisions.cpp - What passes decided, for those who ask -------------===//
 #include "dialects/TileGPU/IR/Decisions.h"
 
+#include "dialects/TileGPU/IR/TmaAccess.h"
+
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -44,13 +46,15 @@ void tilec::tilegpu::tellChoice(tile::KernelOp kernel, StringRef subject, String
 std::string tilec::tilegpu::arrayName(Value view) {
   while (Operation *op = view.getDefiningOp()) {
     if (!isa<tile::PermuteViewOp, tile::ViewOfOp, tile::ViewCastOp>(op))
-      return "";
+      break;
     view = op->getOperand(0);
   }
-  auto argument = cast<BlockArgument>(view);
-  auto kernel = dyn_cast<tile::KernelOp>(argument.getOwner()->getParentOp());
-  auto names = kernel ? kernel->getAttrOfType<ArrayAttr>("arg_names") : ArrayAttr();
-  return names ? cast<StringAttr>(names[argument.getArgNumber()]).getValue().str() : "";
+  std::optional<int64_t> number = argumentNumber(view);
+  auto kernel = dyn_cast<tile::KernelOp>(view.getParentRegion()->getParentOp());
+  if (!kernel && view.getDefiningOp())
+    kernel = view.getDefiningOp()->getParentOfType<tile::KernelOp>();
+  auto names = number && kernel ? kernel->getAttrOfType<ArrayAttr>("arg_names") : ArrayAttr();
+  return names ? cast<StringAttr>(names[*number]).getValue().str() : "";
 }
 
 std::string tilec::tilegpu::shapeText(ArrayRef<int64_t> shape) {

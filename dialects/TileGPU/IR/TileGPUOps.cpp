@@ -171,6 +171,23 @@ void MmaWaitOp::build(OpBuilder &builder, OperationState &state, ValueRange tile
   build(builder, state, tiles.getTypes(), tiles);
 }
 
+/// Dumps call a problem's arguments what the author called them.
+void ArgumentsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  auto kernel = (*this)->getParentOfType<tile::KernelOp>();
+  if (!kernel || !kernel.getArgNames() || kernel.getArgNames()->size() != getNumResults())
+    return;
+  for (auto [value, name] : llvm::zip_equal(getValues(), kernel.getArgNames()->getAsRange<StringAttr>()))
+    setName(value, name.getValue());
+}
+
+LogicalResult ArgumentsOp::verify() {
+  auto kernel = (*this)->getParentOfType<tile::KernelOp>();
+  if (kernel && TypeRange(kernel.getArgumentTypes()) != getResultTypes())
+    return emitOpError("must have the kernel's arguments ")
+           << kernel.getArgumentTypes() << ", found " << getResultTypes();
+  return success();
+}
+
 LogicalResult TensorMapOp::verify() {
   auto partition = dyn_cast<tile::PartitionType>(getView().getType());
   auto view = partition ? partition.getView() : cast<tile::ViewType>(getView().getType());

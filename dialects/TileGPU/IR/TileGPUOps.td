@@ -3,6 +3,7 @@
 
 include "dialects/Tile/IR/TileTypes.td"
 include "dialects/TileGPU/IR/TileGPUAttrs.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -50,6 +51,11 @@ def TileGPU_TurnType : TypeDef<TileGPU_Dialect, "Turn"> {
 def TileGPU_TensorMapType : TypeDef<TileGPU_Dialect, "TensorMap"> {
   let mnemonic = "tensor_map";
   let summary = "A descriptor by which the copy engine finds boxes of an array; a kernel parameter";
+}
+
+def TileGPU_ProblemType : TypeDef<TileGPU_Dialect, "Problem"> {
+  let mnemonic = "problem";
+  let summary = "One of the problems of a grouped launch: a set of the kernel's arguments";
 }
 
 def TileGPU_Tile : RankedTensorOf<[AnyInteger, AnyFloat]>;
@@ -301,11 +307,15 @@ def TileGPU_TensorMapOp : TileGPU_Op<"tensor_map", [Pure]> {
   let description = [{
     `order` names the array's dimensions, the one with stride 1 first; `box` counts
     elements in that order. Inner rows of `32`, `64` and `128` bytes are swizzled as
-    #tilegpu.shared says, by `swizzle` bits.
+    #tilegpu.shared says, by `swizzle` bits. The array is an argument of the kernel, or
+    that of a `problem`.
   }];
-  let arguments = (ins Tile_ViewOrPartition:$view, DenseI64ArrayAttr:$order, DenseI64ArrayAttr:$box, I64Attr:$swizzle);
+  let arguments = (ins Tile_ViewOrPartition:$view, Optional<TileGPU_ProblemType>:$problem, DenseI64ArrayAttr:$order,
+                       DenseI64ArrayAttr:$box, I64Attr:$swizzle);
   let results = (outs TileGPU_TensorMapType:$result);
-  let assemblyFormat = "$view `order` $order `box` $box `swizzle` $swizzle attr-dict `:` type($view)";
+  let assemblyFormat = [{
+    $view (`of` $problem^)? `order` $order `box` $box `swizzle` $swizzle attr-dict `:` type($view)
+  }];
   let hasVerifier = 1;
 }
 
@@ -364,6 +374,44 @@ def TileGPU_TmaStoreWaitOp : TileGPU_Op<"tma_store_wait", [
     MemoryEffects<[MemRead<SharedMemory>, MemWrite<SharedMemory>]>]> {
   let summary = "Wait until the copy engine has taken every tile of this program from shared memory";
   let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Grouped launches
+//===----------------------------------------------------------------------===//
+
+def TileGPU_GroupTilesOp : TileGPU_Op<"group_tiles", [Pure]> {
+  let summary = "How many tiles the problems of the launch have together";
+  let description = [{
+    Where clusters take several tiles at a time, they count as one.
+  }];
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def TileGPU_FindProblemOp : TileGPU_Op<"find_problem", [Pure]> {
+  let summary = "The problem that has a tile, and the tile's number in it";
+  let description = [{
+    Problems have their tiles one after another. Beyond the last tile the problem is
+    the last one.
+
+    ```mlir
+    %problem, %tile = tilegpu.find_problem %number
+    %c, %a, %b = tilegpu.arguments %problem : !part, !view, !view
+    ```
+  }];
+  let arguments = (ins I32:$number);
+  let results = (outs TileGPU_ProblemType:$problem, I32:$tile);
+  let assemblyFormat = "$number attr-dict";
+}
+
+def TileGPU_ArgumentsOp : TileGPU_Op<"arguments", [Pure, DeclareOpInterfaceMethods<OpAsmOpInterface,
+                                                                                   ["getAsmResultNames"]>]> {
+  let summary = "A problem's values of the kernel's arguments, all of them in order";
+  let arguments = (ins TileGPU_ProblemType:$problem);
+  let results = (outs Variadic<AnyType>:$values);
+  let assemblyFormat = "$problem attr-dict `:` type($values)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

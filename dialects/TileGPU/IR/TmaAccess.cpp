@@ -19,7 +19,7 @@ bool isZero(Value pad) { return !pad || matchPattern(pad, m_PosZeroFloat()) || m
 /// The kernel's argument that a view is of; `dims[d]` becomes the argument's dimension of the view's dimension d.
 Value rootOf(Value view, SmallVectorImpl<int64_t> &dims) {
   Operation *op = view.getDefiningOp();
-  if (!op)
+  if (!op || isa<ArgumentsOp>(op))
     return view;
   Value root = rootOf(op->getOperand(0), dims);
   if (auto permute = dyn_cast<tile::PermuteViewOp>(op)) {
@@ -54,7 +54,7 @@ std::optional<std::string> describe(TmaAccess &access, Value view, ArrayRef<int6
   SmallVector<int64_t> rootDims = llvm::to_vector(llvm::seq<int64_t>(rank));
   access.root = rootOf(view, rootDims);
   tile::ViewType root = viewOf(access.root);
-  if (!root || !isa<BlockArgument>(access.root))
+  if (!root || !argumentNumber(access.root))
     return "its view is chosen at run time";
   if (rank > kMaxRank)
     return "its array has more than five dimensions";
@@ -74,6 +74,23 @@ std::optional<std::string> describe(TmaAccess &access, Value view, ArrayRef<int6
   return std::nullopt;
 }
 } // namespace
+
+std::optional<int64_t> tilec::tilegpu::argumentNumber(Value root) {
+  if (auto argument = dyn_cast<BlockArgument>(root))
+    return argument.getArgNumber();
+  if (root.getDefiningOp<ArgumentsOp>())
+    return cast<OpResult>(root).getResultNumber();
+  return std::nullopt;
+}
+
+TensorMapOp tilec::tilegpu::createTensorMap(OpBuilder &builder, Location loc, Value root, ArrayRef<int64_t> order,
+                                            ArrayRef<int64_t> box, int64_t swizzle) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfterValue(root);
+  auto arguments = root.getDefiningOp<ArgumentsOp>();
+  return TensorMapOp::create(builder, loc, TensorMapType::get(builder.getContext()), root,
+                             arguments ? arguments.getProblem() : Value(), order, box, swizzle);
+}
 
 llvm::SetVector<Value> tilec::tilegpu::sourcesOf(ValueRange values) {
   llvm::SetVector<Value> sources(values.begin(), values.end());

@@ -12,7 +12,7 @@ namespace tilec::tilegpu {
 
 /// How the copy engine moves a tile between an array and shared memory.
 struct TmaAccess {
-  mlir::Value root;                  ///< the kernel's argument that the view is of
+  mlir::Value root;                  ///< the kernel's or a problem's argument that the view is of
   llvm::SmallVector<int64_t> order;  ///< its dimensions, the contiguous one first
   llvm::SmallVector<int64_t> dims;   ///< the tile's dimensions in that order
   llvm::SmallVector<int64_t> box;    ///< elements of one transfer, in that order
@@ -25,6 +25,13 @@ struct TmaAccess {
   static std::variant<TmaAccess, std::string> ofStore(mlir::Value dest, llvm::ArrayRef<int64_t> shape,
                                                       mlir::RankedTensorType type, int64_t inner);
 };
+
+/// The number of the kernel's argument that `root` is, or is a problem's value of; nothing for other values.
+std::optional<int64_t> argumentNumber(mlir::Value root);
+
+/// The tensor map of an argument `root`, made as soon as it is known.
+TensorMapOp createTensorMap(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value root,
+                            llvm::ArrayRef<int64_t> order, llvm::ArrayRef<int64_t> box, int64_t swizzle);
 
 /// The load behind `tile`, directly or through a reshape that takes dimensions of extent 1 away; null if there is none.
 tile::LoadOp loadBehind(mlir::Value tile);

@@ -28,8 +28,8 @@ SmallVector<std::pair<StringRef, std::string>> factsOf(tile::StoreOp store) {
 class StoreRewriter {
 public:
   explicit StoreRewriter(tile::KernelOp kernel)
-      : kernel(kernel), numWarps(kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps).getInt()),
-        builder(kernel.getContext()) {}
+      : numWarps(kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::kNumWarps).getInt()), builder(kernel.getContext()) {
+  }
 
   /// Makes the copy engine store what `store` does, which is gone then; or says why not.
   std::optional<std::string> rewrite(tile::StoreOp store) {
@@ -67,9 +67,7 @@ public:
     access->box[0] = staging.lineElems;
     access->box[1] = staging.linesPerBox;
     tellPassed(store, "store", "TMA", factsOf(store));
-    builder.setInsertionPointToStart(&kernel.getBody().front());
-    Value map = TensorMapOp::create(builder, loc, TensorMapType::get(builder.getContext()), access->root, access->order,
-                                    access->box, staging.swizzle);
+    Value map = createTensorMap(builder, loc, access->root, access->order, access->box, staging.swizzle);
     builder.setInsertionPoint(store);
     SmallVector<Value> offsets;
     for (int64_t dim : access->dims) {
@@ -110,7 +108,6 @@ private:
     return tile::PermuteOp::create(builder, loc, exchanged, tile, kExchange);
   }
 
-  tile::KernelOp kernel;
   int64_t numWarps;
   OpBuilder builder;
 };

@@ -155,6 +155,7 @@ void tilec::registerTileGPUPasses() {
   registerPass(createBulkStoresPass);
   registerPass(createScheduleProductsPass);
   registerPass(createSplitDepthPass);
+  registerPass(createFindProblemsPass);
   registerPass([] { return createPipelineLoopsPass(); });
   registerPass([] { return createSpecializePass(); });
 }

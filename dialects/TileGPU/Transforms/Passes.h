@@ -12,6 +12,8 @@ std::unique_ptr<mlir::Pass> createSplitDepthPass();
 /// asynchronous products read. Queues have `numStages` stages, or as many as help when it is 0; allocation shortens
 /// them to what fits.
 std::unique_ptr<mlir::Pass> createSpecializePass(int64_t numStages = 0);
+/// Makes the programs of a grouped launch find their problem and the tile in it, where they do not walk over tiles.
+std::unique_ptr<mlir::Pass> createFindProblemsPass();
 /// Keeps asynchronous products in flight from one turn of a loop to the next, where nothing reads their results.
 std::unique_ptr<mlir::Pass> createScheduleProductsPass();
 /// Stores tiles of products by the copy engine, where it can.

@@ -214,30 +214,55 @@ bool fitsOneWarpgroup(tile::KernelOp kernel) {
   return accumulatorElements(kernel) <= kMostAccumulators * kWarpgroup * kLanes;
 }
 
-/// The loops between a fetch and the walk over tiles, if each of them has as many turns for every tile.
+/// True when `value` is the same for every tile of a problem: its arguments, and what is computed from them.
+bool belongsToProblem(Value value, scf::ForOp walk) {
+  if (walk.isDefinedOutsideOfLoop(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != walk.getBody() || op->getNumRegions() != 0 || !isMemoryEffectFree(op))
+    return false;
+  return isa<ArgumentsOp>(op) ||
+         llvm::all_of(op->getOperands(), [&](Value operand) { return belongsToProblem(operand, walk); });
+}
+
+/// The loops between a fetch and the walk over tiles, if each of them has as many turns for every tile of a problem.
 std::optional<SmallVector<scf::ForOp>> regularLoops(Fetch &fetch, scf::ForOp walk) {
   SmallVector<scf::ForOp> loops;
   for (Operation *parent = fetch.alloc->getParentOp(); parent != walk; parent = parent->getParentOp()) {
     auto loop = dyn_cast<scf::ForOp>(parent);
     if (!loop || !llvm::all_of(ValueRange{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()},
-                               [&](Value bound) { return walk.isDefinedOutsideOfLoop(bound); }))
+                               [&](Value bound) { return belongsToProblem(bound, walk); }))
       return std::nullopt;
     loops.push_back(loop);
   }
   return loops;
 }
 
-/// How often a loop turns, an i32.
-Value turnsOf(OpBuilder &builder, scf::ForOp loop) {
+/// `value` of the walk, computed once more for the tile that `mapping` gives its induction variable.
+Value recompute(OpBuilder &builder, Value value, scf::ForOp walk, IRMapping &mapping) {
+  if (mapping.contains(value) || walk.isDefinedOutsideOfLoop(value))
+    return mapping.lookupOrDefault(value);
+  Operation *op = value.getDefiningOp();
+  for (Value operand : op->getOperands())
+    recompute(builder, operand, walk, mapping);
+  builder.clone(*op, mapping);
+  return mapping.lookup(value);
+}
+
+/// How often a loop of the walk turns for the tile of a number, an i32.
+Value turnsOf(OpBuilder &builder, scf::ForOp loop, scf::ForOp walk, Value number) {
   Location loc = loop.getLoc();
+  IRMapping mapping;
+  mapping.map(walk.getInductionVar(), number);
+  auto bound = [&](Value value) { return recompute(builder, value, walk, mapping); };
+  Value lower = bound(loop.getLowerBound()), upper = bound(loop.getUpperBound()), step = bound(loop.getStep());
   auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(loop.getStep().getType(), value));
+    return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(step.getType(), value));
   };
-  Value distance = arith::SubIOp::create(builder, loc, loop.getUpperBound(), loop.getLowerBound());
+  Value distance = arith::SubIOp::create(builder, loc, upper, lower);
   distance = arith::MaxSIOp::create(builder, loc, distance, constant(0));
-  Value last = arith::SubIOp::create(builder, loc, loop.getStep(), constant(1));
-  Value turns =
-      arith::DivUIOp::create(builder, loc, arith::AddIOp::create(builder, loc, distance, last), loop.getStep());
+  Value last = arith::SubIOp::create(builder, loc, step, constant(1));
+  Value turns = arith::DivUIOp::create(builder, loc, arith::AddIOp::create(builder, loc, distance, last), step);
   return turns.getType().isIndex() ? Value(arith::IndexCastOp::create(builder, loc, builder.getI32Type(), turns))
                                    : turns;
 }
@@ -305,18 +330,11 @@ private:
         Value extent = arith::ConstantIndexOp::create(builder, at, step[dim]);
         offsets.push_back(arith::MulIOp::create(builder, at, load.getIndices()[dim], extent));
       }
-      Value map = tensorMap(fetch);
+      Value map = createTensorMap(builder, at, mapping.lookupOrDefault(fetch.access.root), fetch.access.order,
+                                  fetch.access.box, fetch.type().getLayout().getSwizzle());
       Value slot = RingSlotOp::create(builder, at, fetch.type(), ring, stage);
       TmaLoadOp::create(builder, at, map, offsets, slot, channel.queue, stage, fetch.isShared, fetch.eviction);
     }
-  }
-
-  Value tensorMap(Fetch &fetch) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&kernel.getBody().front());
-    return TensorMapOp::create(builder, fetch.load.getLoc(), TensorMapType::get(builder.getContext()),
-                               fetch.access.root, fetch.access.order, fetch.access.box,
-                               fetch.type().getLayout().getSwizzle());
   }
 
   /// Program p takes every tile whose number is p modulo the number of programs, and passes by the stages of the
@@ -332,12 +350,17 @@ private:
     Value others = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(kPrograms - 1));
     auto end = OpBuilder(walk.getBody()->getTerminator());
     Operation *first = nullptr, *last = nullptr;
+    const bool isGrouped = kernel->hasAttr(tile::TileDialect::kGrouped);
     for (Channel &channel : channels) {
-      Value count = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
-      for (scf::ForOp loop : *regularLoops(channel.fetches.front(), walk))
-        count = arith::MulIOp::create(builder, loc, count, turnsOf(builder, loop));
+      Value count = stagesOfTile(builder, channel, walk.getLowerBound());
       QueueSkipOp::create(builder, loc, channel.queue, arith::MulIOp::create(builder, loc, count, program));
-      QueueSkipOp::create(end, loc, channel.queue, arith::MulIOp::create(builder, loc, count, others));
+      if (isGrouped) { // the next tile of all may be another problem's
+        static_assert(kPrograms == 2);
+        Value next = arith::AddIOp::create(end, loc, walk.getInductionVar(), walk.getStep());
+        QueueSkipOp::create(end, loc, channel.queue, stagesOfTile(end, channel, next));
+      } else {
+        QueueSkipOp::create(end, loc, channel.queue, arith::MulIOp::create(builder, loc, count, others));
+      }
       for (Fetch &fetch : channel.fetches)
         for (Operation *user : readersOf(fetch.alloc)) {
           Operation *reader = walk.getBody()->findAncestorOpInBlock(*user);
@@ -355,6 +378,15 @@ private:
     builder.setInsertionPointAfter(last);
     TurnPassOp::create(builder, loc, turn);
     kernel->setAttr(TileGPUDialect::kPrograms, builder.getI64IntegerAttr(kPrograms));
+  }
+
+  /// How many stages the tile of a number takes from a channel, an i32.
+  Value stagesOfTile(OpBuilder &at, Channel &channel, Value number) {
+    Value count = arith::ConstantOp::create(at, loc, at.getI32IntegerAttr(1));
+    const SmallVector<scf::ForOp> loops = *regularLoops(channel.fetches.front(), walk);
+    for (scf::ForOp loop : loops)
+      count = arith::MulIOp::create(at, loc, count, turnsOf(at, loop, walk, number));
+    return count;
   }
 
   void consume(Channel &channel) {
@@ -466,7 +498,9 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
                        : !dropsRowsBeyond(kernel)   ? "a row of tiles too many would be stored"
                        : !rowsFetchAlike(fetches)   ? "the turns of a tile's loop depend on its row"
                                                     : "";
-    const bool straddle = rowsStraddleLines(fetches);
+    // Problems of a group may have a single row of tiles each, which the plan knows.
+    const bool isGrouped = kernel->hasAttr(tile::TileDialect::kGrouped);
+    const bool straddle = !isGrouped && rowsStraddleLines(fetches);
     const std::optional<int64_t> asked = plan.asked.ctas;
     const std::optional<int64_t> wanted = asked == 1 || asked == kCluster ? asked : plan.cluster;
     const bool shares = whyNot.empty() && (wanted ? *wanted == kCluster : straddle);
@@ -475,6 +509,7 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
     tellChoice(kernel, "cluster", shares ? "2 CTAs, at neighbouring rows of tiles, fetch for each other" : "none",
                !whyNot.empty() ? whyNot
                : wanted        ? wanted == asked ? "num_ctas" : "planned with the tile"
+               : isGrouped     ? "problems may have one row of tiles each"
                : straddle      ? "rows of an array start in the middle of cache lines"
                                : "rows of the arrays start at cache lines");
     return shares ? kCluster : 1;
@@ -519,7 +554,7 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
   }
 
   static Eviction chooseEviction(const TilePlan &plan, const Fetch &fetch) {
-    const int64_t argument = cast<BlockArgument>(fetch.access.root).getArgNumber();
+    const int64_t argument = *argumentNumber(fetch.access.root);
     return llvm::is_contained(plan.keptInL2, argument)          ? Eviction::last
            : llvm::is_contained(plan.passedThroughL2, argument) ? Eviction::first
                                                                 : Eviction::normal;

@@ -136,9 +136,13 @@ struct SplitDepth : PassWrapper<SplitDepth, OperationPass<tile::KernelOp>> {
     tile::KernelOp kernel = getOperation();
     const TilePlan plan = TilePlan::of(kernel);
     TargetAttr target = TargetAttr::of(kernel);
-    if (plan.splitK <= 1) {
+    const bool isGrouped = kernel->hasAttr(tile::TileDialect::kGrouped);
+    if (plan.splitK <= 1 || isGrouped) {
       if (kernel.walk([](MmaOp) { return WalkResult::interrupt(); }).wasInterrupted())
-        tellChoice(kernel, "split", "none", plan.schedule ? "planned with the tile" : "only a plan for tl.AUTO splits");
+        tellChoice(kernel, "split", "none",
+                   isGrouped       ? "a launch of many problems has programs enough"
+                   : plan.schedule ? "planned with the tile"
+                                   : "only a plan for tl.AUTO splits");
       return;
     }
     scf::ForOp loop = target && target.has("cluster") ? findLoop(kernel) : scf::ForOp();

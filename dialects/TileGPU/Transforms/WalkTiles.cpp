@@ -1,6 +1,8 @@
 //===- WalkTiles.cpp - A program that walks over tiles --------------------===//
 #include "dialects/TileGPU/Transforms/WalkTiles.h"
 
+#include "dialects/TileGPU/IR/TileGPUDialect.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
@@ -48,6 +50,11 @@ SmallVector<Value> coordinates(TileNumbers &numbers, Value number, ArrayRef<Valu
       outer = dim == 0 ? outer : numbers.div(outer, counts[dim]);
     }
   }
+  if (rowsOfPanel == 1) {
+    coords[rank - 2] = numbers.div(rest, columns);
+    coords[rank - 1] = numbers.rem(rest, columns);
+    return coords;
+  }
   Value panelRows = numbers.constant(rowsOfPanel), panel = numbers.mul(panelRows, columns);
   Value first = numbers.mul(numbers.div(rest, panel), panelRows), place = numbers.rem(rest, panel);
   Value height = numbers.min(numbers.sub(rows, first), panelRows); // the last panel may be lower
@@ -55,29 +62,28 @@ SmallVector<Value> coordinates(TileNumbers &numbers, Value number, ArrayRef<Valu
   coords[rank - 1] = numbers.div(place, height);
   return coords;
 }
+
 /// The first partition's grid of tiles.
 class TileGrid {
 public:
-  static std::optional<Value> partitionOf(tile::KernelOp kernel) {
-    for (Value argument : kernel.getArguments())
-      if (isa<tile::PartitionType>(argument.getType()))
-        return argument;
-    return std::nullopt;
-  }
-
   /// `rowCluster` rows are taken together; the last ones may be partly outside.
   TileGrid(OpBuilder &builder, Location loc, Value partition, int64_t rowCluster)
       : numbers(builder, loc), rowCluster(rowCluster) {
     ArrayRef<int64_t> shape = cast<tile::PartitionType>(partition.getType()).getTileShape();
     rowDim = static_cast<int64_t>(shape.size()) - 2;
-    total = numbers.constant(1);
     for (auto [dim, extent] : llvm::enumerate(shape)) {
       Value count = numbers.fromIndex(tile::NumTilesOp::create(builder, loc, partition, dim, extent));
       if (rowCluster > 1 && static_cast<int64_t>(dim) == rowDim)
         count = numbers.div(numbers.add(count, numbers.constant(rowCluster - 1)), numbers.constant(rowCluster));
       counts.push_back(count);
-      total = numbers.mul(total, count);
     }
+  }
+
+  Value total() {
+    Value product = numbers.constant(1);
+    for (Value count : counts)
+      product = numbers.mul(product, count);
+    return product;
   }
 
   /// The tile that the CTA of number `rank` in its cluster has when the cluster is at `number`.
@@ -91,7 +97,6 @@ public:
   }
 
   TileNumbers numbers;
-  Value total;
 
 private:
   int64_t rowCluster, rowDim = 0;
@@ -109,18 +114,43 @@ void setTile(Operation *root, ValueRange tile) {
     }
   });
 }
+
+/// The first partition of `values`, if one is there.
+std::optional<Value> firstPartition(ValueRange values) {
+  auto found = llvm::find_if(values, [](Value value) { return isa<tile::PartitionType>(value.getType()); });
+  return found == values.end() ? std::nullopt : std::optional<Value>(*found);
+}
+
+/// A tile of a grouped launch.
+struct TileOfProblem {
+  Value partition, number;
+};
+
+/// Finds the problem that has tile `number` of all, and puts its arguments in the place of the kernel's.
+TileOfProblem enterProblem(OpBuilder &builder, tile::KernelOp kernel, Value number) {
+  Location loc = kernel.getLoc();
+  auto found = tilegpu::FindProblemOp::create(builder, loc, number);
+  auto arguments = tilegpu::ArgumentsOp::create(builder, loc, kernel.getArgumentTypes(), found.getProblem());
+  for (auto [argument, value] : llvm::zip_equal(kernel.getArguments(), arguments.getValues()))
+    argument.replaceAllUsesWith(value);
+  return {*firstPartition(arguments.getValues()), found.getTile()};
+}
 } // namespace
 
 tilegpu::Walk tilec::tilegpu::walkTiles(tile::KernelOp kernel, int64_t cluster, int64_t panelRows) {
-  std::optional<Value> partition = TileGrid::partitionOf(kernel);
+  std::optional<Value> partition = firstPartition(kernel.getArguments());
   if (!partition)
     return {};
   Block &body = kernel.getBody().front();
   SmallVector<Operation *> program = llvm::map_to_vector(body.without_terminator(), [](Operation &op) { return &op; });
   Location loc = kernel.getLoc();
   OpBuilder builder(body.getTerminator());
-  TileGrid grid(builder, loc, *partition, cluster);
-  TileNumbers &numbers = grid.numbers;
+  TileNumbers numbers(builder, loc);
+  const bool isGrouped = kernel->hasAttr(tile::TileDialect::kGrouped);
+  std::optional<TileGrid> grid;
+  if (!isGrouped)
+    grid.emplace(builder, loc, *partition, cluster);
+  Value total = isGrouped ? Value(GroupTilesOp::create(builder, loc, builder.getI32Type())) : grid->total();
   Value first = numbers.fromIndex(tile::ProgramIdOp::create(builder, loc, 0)), rank;
   Value step = numbers.fromIndex(tile::NumProgramsOp::create(builder, loc, 0));
   if (cluster > 1) {
@@ -129,18 +159,35 @@ tilegpu::Walk tilec::tilegpu::walkTiles(tile::KernelOp kernel, int64_t cluster, 
     first = numbers.div(first, size);
     step = numbers.div(step, size);
   }
-  auto loop = scf::ForOp::create(builder, loc, first, grid.total, step);
+  auto loop = scf::ForOp::create(builder, loc, first, total, step);
   for (Operation *op : program)
     op->moveBefore(loop.getBody()->getTerminator());
   kernel->setAttr(tile::TileDialect::kWalksTiles, builder.getUnitAttr());
   builder.setInsertionPointToStart(loop.getBody());
-  setTile(loop, grid.tile(loop.getInductionVar(), rank, panelRows));
+  Value number = loop.getInductionVar();
+  if (isGrouped) {
+    TileOfProblem place = enterProblem(builder, kernel, number);
+    number = place.number;
+    grid.emplace(builder, loc, place.partition, cluster);
+  }
+  setTile(loop, grid->tile(number, rank, panelRows));
   moveLoopInvariantCode(loop);
   return {loop, rank};
 }
 
+void tilec::tilegpu::findProblem(tile::KernelOp kernel) {
+  if (!firstPartition(kernel.getArguments()))
+    return;
+  Location loc = kernel.getLoc();
+  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  Value program = TileNumbers(builder, loc).fromIndex(tile::ProgramIdOp::create(builder, loc, 0));
+  TileOfProblem place = enterProblem(builder, kernel, program);
+  TileGrid grid(builder, loc, place.partition, /*rowCluster=*/1);
+  setTile(kernel, grid.tile(place.number, /*rank=*/{}, /*panelRows=*/1));
+}
+
 Value tilec::tilegpu::shareTiles(tile::KernelOp kernel, int64_t cluster, int64_t panelRows) {
-  std::optional<Value> partition = TileGrid::partitionOf(kernel);
+  std::optional<Value> partition = firstPartition(kernel.getArguments());
   if (!partition)
     return {};
   Location loc = kernel.getLoc();

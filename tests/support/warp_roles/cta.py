@@ -93,7 +93,7 @@ class Cta:
         """Its number in the cluster."""
         return self.peers.index(self)
 
-    def start(self, kernel: Any, arguments: dict[str, Any]) -> None:
+    def start(self, kernel: Any, arguments: dict[str, Any] | None) -> None:
         """Start the producer and every warp."""
         frames = [Frame(self, kernel.frame_values(arguments), None)]
         for program, warp in itertools.product(range(self.programs), range(self.warps)):
@@ -127,7 +127,7 @@ class Cta:
 
 
 def run_cluster(
-    kernel: Any, arguments: dict[str, Any], numbers: range, count: int, seed: int
+    kernel: Any, arguments: dict[str, Any] | None, numbers: range, count: int, seed: int
 ) -> list[Cta]:
     """Run the CTAs `numbers` of a grid of `count`, which are a cluster, in one interleaving."""
     clock = Clock(seed)

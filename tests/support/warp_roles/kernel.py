@@ -66,7 +66,10 @@ class Kernel:
         num_warps: of a program.
         programs: of a CTA.
         cluster: CTAs of one.
+        group: the problems of a grouped launch; set before it runs.
     """
+
+    group: Any = None
 
     def __init__(self, module: Any):
         (kernel,) = (
@@ -125,16 +128,30 @@ class Kernel:
 
     # -- running ---------------------------------------------------------------------------------
 
-    def frame_values(self, arguments: dict[str, Any]) -> list[Any]:
-        """What a frame knows at the start. Arrays are given by shape, scalars by value."""
+    def frame_values(self, arguments: dict[str, Any] | None, problem: str = "") -> list[Any]:
+        """What a frame knows at the start. Arrays are given by shape, scalars by value.
+
+        Args:
+            arguments: of the launch; None where each problem of a group has its own.
+            problem: begins the names of arrays.
+        """
         values = [None] * len(self._numbers)
-        for number, name, type_text in self._arguments:
-            given = arguments[name]
-            is_array = isinstance(given, tuple)
-            values[number] = View.of(name, given, type_text) if is_array else given
+        if arguments is not None:
+            given = self.argument_values(arguments, problem)
+            for (number, _, _), value in zip(self._arguments, given, strict=True):
+                values[number] = value
         for number, known in self._constants:
             values[number] = known
         return values
+
+    def argument_values(self, arguments: dict[str, Any], problem: str = "") -> list[Any]:
+        """The kernel's arguments, in order."""
+        return [
+            View.of(problem + name, arguments[name], text)
+            if isinstance(arguments[name], tuple)
+            else arguments[name]
+            for _, name, text in self._arguments
+        ]
 
     def partition(self, arguments: dict[str, Any]) -> View:
         """The first partition among the arguments."""

@@ -288,7 +288,7 @@ def cluster_sum(op: Any, kernel: Kernel) -> Runner:
 
 @step("tilegpu.tensor_map")
 def tensor_map(op: Any, kernel: Kernel) -> Step:
-    (view,), (result,) = kernel.numbers(op.operands), kernel.numbers(op.results)
+    (view, *_), (result,) = kernel.numbers(op.operands), kernel.numbers(op.results)
     order = list(op.attributes["order"])
 
     def execute(frame: Frame) -> None:

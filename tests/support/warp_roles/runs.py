@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
-from warp_roles import plain_ops, role_ops  # noqa: F401  (register the ops)
+from warp_roles import group_ops, plain_ops, role_ops  # noqa: F401  (register the ops)
 from warp_roles.cta import Cta, run_cluster
 from warp_roles.faults import Fault
+from warp_roles.group_ops import Group, named
 from warp_roles.kernel import Kernel
 from warp_roles.terms import Term, columns, rows
 
@@ -31,7 +32,10 @@ class Compiled:
 
 
 def compile_kernel(kernel: Any, *arguments: Any, **keywords: Any) -> Compiled:
-    """The modules that the compiler makes of a kernel for these arguments."""
+    """The modules that the compiler makes of a kernel for these arguments.
+
+    ``kernel.grouped`` takes a list of problems.
+    """
     phases = ("tile", "tilegpu")
     compiled = kernel.compile(*arguments, target=TARGET, phases=phases, **keywords)
     return Compiled(compiled.phases["tile"], compiled.phases["tilegpu"])
@@ -66,7 +70,7 @@ class Reference:
         self.stores[place] = term
 
 
-def reference_stores(text: str, arguments: dict[str, Any]) -> dict[Any, Term]:
+def reference_stores(text: str, arguments: dict[str, Any], problem: str = "") -> dict[Any, Term]:
     """What the `tile` module stores, tile by tile."""
     kernel, cta = parse(text), Reference()
     view = kernel.partition(arguments)
@@ -74,9 +78,14 @@ def reference_stores(text: str, arguments: dict[str, Any]) -> dict[Any, Term]:
         math.ceil(size / tile) for size, tile in zip(view.shape, view.tile_shape, strict=True)
     ]
     for cta.tile in itertools.product(*map(range, counts)):
-        frame = SimpleNamespace(cta=cta, values=kernel.frame_values(arguments), warp=0, known=0)
+        values = kernel.frame_values(arguments, problem)
+        frame = SimpleNamespace(cta=cta, values=values, warp=0, known=0)
         assert not list(kernel.run(frame)), "the tile module waits for something"
     return cta.stores
+
+
+Arguments: TypeAlias = "dict[str, Any] | list[dict[str, Any]]"
+"""Shapes of arrays and values of scalars, by the parameters' names; of a grouped launch, a list."""
 
 
 class Grid:
@@ -84,16 +93,21 @@ class Grid:
 
     Attributes:
         kernel: the kernel of the `tilegpu` module.
-        arguments: shapes of arrays and values of scalars, by the parameters' names.
+        problems: the arguments of each problem of a grouped launch, or those of the one there is,
+            by what the names of its arrays begin with.
         ctas: of the grid.
         expected: what the `tile` module stores.
     """
 
-    def __init__(self, compiled: Compiled, arguments: dict[str, Any], ctas: int) -> None:
+    def __init__(self, compiled: Compiled, arguments: Arguments, ctas: int) -> None:
         self.kernel = parse(compiled.tilegpu)
-        self.arguments = arguments
+        self.problems = {"": arguments} if isinstance(arguments, dict) else named(arguments)
         self.ctas = ctas
-        self.expected = reference_stores(compiled.tile, arguments)
+        self.expected: dict[Any, Term] = {}
+        for name, problem in self.problems.items():
+            self.expected |= reference_stores(compiled.tile, problem, name)
+        if isinstance(arguments, list):
+            self.kernel.group = Group.of(self.kernel, arguments)
         cluster = self.kernel.cluster
         assert ctas % cluster == 0, f"the grid must be whole clusters of {cluster}"
 
@@ -104,9 +118,9 @@ class Grid:
             Fault: a rule was broken.
         """
         stores: dict[Any, Term] = {}
-        for cta in _run_grid(self.kernel, self.arguments, self.ctas, seed):
+        for cta in _run_grid(self.kernel, self.problems.get(""), self.ctas, seed):
             for place, pieces in cta.stores.items():
-                if not _is_inside(place, self.arguments):
+                if not _is_inside(place, self.problems):
                     continue  # the rest of the last cluster
                 if place in stores:
                     raise Fault("result", f"two CTAs store {place}")
@@ -114,15 +128,19 @@ class Grid:
         _compare(stores, self.expected)
 
 
-def _run_grid(kernel: Kernel, arguments: dict[str, Any], count: int, seed: int) -> Iterator[Cta]:
+def _run_grid(
+    kernel: Kernel, arguments: dict[str, Any] | None, count: int, seed: int
+) -> Iterator[Cta]:
     for first in range(0, count, kernel.cluster):
         numbers = range(first, first + kernel.cluster)
         yield from run_cluster(kernel, arguments, numbers, count, seed * count + first)
 
 
-def _is_inside(place: Any, arguments: dict[str, Any]) -> bool:
+def _is_inside(place: Any, problems: dict[str, dict[str, Any]]) -> bool:
     name, offsets = place
-    return all(offset < size for offset, size in zip(offsets, arguments[name], strict=True))
+    problem, colon, parameter = name.rpartition(":")
+    shape = problems[problem + colon][parameter]
+    return all(offset < size for offset, size in zip(offsets, shape, strict=True))
 
 
 def _whole(place: Any, pieces: dict[Any, tuple[Term, int]]) -> Term:
@@ -166,14 +184,14 @@ def _is_behind(other: Any, place: Any, dim: int) -> bool:
     return name == other_name and others[dim] >= offsets[dim] and moved == [*others]
 
 
-def assert_sound(compiled: Compiled, arguments: dict[str, Any], ctas: int, seeds: int) -> None:
+def assert_sound(compiled: Compiled, arguments: Arguments, ctas: int, seeds: int) -> None:
     """No interleaving breaks a rule."""
     grid = Grid(compiled, arguments, ctas)
     for seed in range(seeds):
         grid.check(seed)
 
 
-def faults(compiled: Compiled, arguments: dict[str, Any], ctas: int, seeds: int) -> Counter[str]:
+def faults(compiled: Compiled, arguments: Arguments, ctas: int, seeds: int) -> Counter[str]:
     """How often each kind of fault is found; one interleaving finds one or none."""
     grid = Grid(compiled, arguments, ctas)
     found: Counter[str] = Counter()
