@@ -20,6 +20,11 @@ void append(MlirStringRef text, void *userData) {
 MlirStringRef ref(const std::string &text) { return {text.data(), text.size()}; }
 TilecIntegers ref(const Integers &integers) { return {integers.data(), static_cast<intptr_t>(integers.size())}; }
 
+using Operand = std::optional<std::tuple<int64_t, bool>>;
+TilecOperand ref(const Operand &operand) {
+  return operand ? TilecOperand{std::get<0>(*operand), std::get<1>(*operand)} : TilecOperand{0, false};
+}
+
 /// What `call(callback, userData)` gives; nothing when it gives nothing.
 template <typename Call> std::optional<std::string> text(Call call) {
   std::string result;
@@ -46,14 +51,23 @@ void tilec::bindLayouts(nb::module_ &parent) {
       nb::arg("shape"), nb::arg("order"), nb::arg("vector"), nb::arg("warps"));
   m.def(
       "mma_acc",
-      [](const Integers &shape, int64_t warps, bool wholeRows) {
-        return layoutText([&](auto give, void *to) { tilecLayoutMmaAcc(ref(shape), warps, wholeRows, give, to); });
+      [](const Integers &shape, int64_t warps, bool wholeRows, const Operand &lhs, const Operand &rhs) {
+        return layoutText([&](auto give, void *to) {
+          tilecLayoutMmaAcc(ref(shape), warps, wholeRows, ref(lhs), ref(rhs), give, to);
+        });
       },
-      nb::arg("shape"), nb::arg("warps"), nb::arg("whole_rows") = false);
+      nb::arg("shape"), nb::arg("warps"), nb::arg("whole_rows") = false, nb::arg("lhs") = nb::none(),
+      nb::arg("rhs") = nb::none(), "lhs and rhs: (bits of an element, whether K is contiguous), of shared memory.");
   m.def(
       "mma_lhs",
       [](const std::string &acc, const Integers &shape, int64_t bits) {
         return layoutText([&](auto give, void *to) { tilecLayoutMmaLhs(ref(acc), ref(shape), bits, give, to); });
+      },
+      nb::arg("acc"), nb::arg("shape"), nb::arg("element_bits"));
+  m.def(
+      "mma_rhs",
+      [](const std::string &acc, const Integers &shape, int64_t bits) {
+        return layoutText([&](auto give, void *to) { tilecLayoutMmaRhs(ref(acc), ref(shape), bits, give, to); });
       },
       nb::arg("acc"), nb::arg("shape"), nb::arg("element_bits"));
   m.def(

@@ -77,15 +77,26 @@ void tilecLayoutBlocked(TilecIntegers shape, TilecIntegers order, int64_t vector
   give(Layout::blocked(unwrap(shape), unwrap(order), vector, numWarps), result, userData);
 }
 
-void tilecLayoutMmaAcc(TilecIntegers shape, int64_t numWarps, bool wholeRows, MlirStringCallback result,
-                       void *userData) {
-  give(Layout::mmaAcc(unwrap(shape), numWarps, wholeRows), result, userData);
+void tilecLayoutMmaAcc(TilecIntegers shape, int64_t numWarps, bool wholeRows, TilecOperand lhs, TilecOperand rhs,
+                       MlirStringCallback result, void *userData) {
+  auto order = [](FragmentOrder::Side side, TilecOperand operand) {
+    return operand.bits == 0 ? FragmentOrder() : FragmentOrder::of(side, operand.bits, operand.alongK);
+  };
+  give(Layout::mmaAcc(unwrap(shape), numWarps, wholeRows, order(FragmentOrder::Side::rows, lhs),
+                      order(FragmentOrder::Side::columns, rhs)),
+       result, userData);
 }
 
 void tilecLayoutMmaLhs(MlirStringRef acc, TilecIntegers shape, int64_t elementBits, MlirStringCallback result,
                        void *userData) {
   std::optional<Layout> layout = parse(acc);
   give(layout ? std::optional(Layout::mmaLhs(*layout, unwrap(shape), elementBits)) : std::nullopt, result, userData);
+}
+
+void tilecLayoutMmaRhs(MlirStringRef acc, TilecIntegers shape, int64_t elementBits, MlirStringCallback result,
+                       void *userData) {
+  std::optional<Layout> layout = parse(acc);
+  give(layout ? std::optional(Layout::mmaRhs(*layout, unwrap(shape), elementBits)) : std::nullopt, result, userData);
 }
 
 void tilecLayoutOuterProduct(TilecIntegers shape, int64_t numWarps, MlirStringCallback result, void *userData) {

@@ -22,9 +22,17 @@ typedef struct {
 
 MLIR_CAPI_EXPORTED void tilecLayoutBlocked(TilecIntegers shape, TilecIntegers order, int64_t vector, int64_t numWarps,
                                            MlirStringCallback result, void *userData);
-MLIR_CAPI_EXPORTED void tilecLayoutMmaAcc(TilecIntegers shape, int64_t numWarps, bool wholeRows,
-                                          MlirStringCallback result, void *userData);
+/// An operand of a product in shared memory; 0 bits: in registers.
+typedef struct {
+  int64_t bits;
+  bool alongK;
+} TilecOperand;
+
+MLIR_CAPI_EXPORTED void tilecLayoutMmaAcc(TilecIntegers shape, int64_t numWarps, bool wholeRows, TilecOperand lhs,
+                                          TilecOperand rhs, MlirStringCallback result, void *userData);
 MLIR_CAPI_EXPORTED void tilecLayoutMmaLhs(MlirStringRef acc, TilecIntegers shape, int64_t elementBits,
+                                          MlirStringCallback result, void *userData);
+MLIR_CAPI_EXPORTED void tilecLayoutMmaRhs(MlirStringRef acc, TilecIntegers shape, int64_t elementBits,
                                           MlirStringCallback result, void *userData);
 MLIR_CAPI_EXPORTED void tilecLayoutOuterProduct(TilecIntegers shape, int64_t numWarps, MlirStringCallback result,
                                                 void *userData);

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 
 import ml_dtypes
 import numpy as np
+from banks import BankStatistics
 from device_functions import LOCAL_BASE, DeviceFunctions
+from fragments import matrix_product, product_f64
 
 import tilec.execute.executor  # noqa: F401  (registers the rules)
 from tilec.execute.registry import PURE_HANDLERS
@@ -103,12 +105,13 @@ class Machine:
         self.copies: list = []  # started since the last commit
         self.groups: list[list] = []  # committed, oldest first
         self.device = DeviceFunctions(threads)
+        self.banks = BankStatistics()
 
     # -- running ---------------------------------------------------------------------------------
 
     def place(self, array):
         """Put an array into global memory; returns its address."""
-        self.buffers.append(array.reshape(-1).view(np.uint8))
+        self.buffers.append(array.ravel(order="K").view(np.uint8))  # as it lies in memory
         return len(self.buffers) * GLOBAL_STEP
 
     def run(self, function, arguments):
@@ -194,6 +197,8 @@ class Machine:
         dtype, count = shape_of(op.results[0].type)
         assert_aligned(op, address[self.active])
         raw = np.zeros((self.threads, dtype.itemsize * count), np.uint8)
+        if self.active.all() and address[0] < GLOBAL_STEP:
+            self.banks.record("load", address, raw.shape[1])
         for thread in np.flatnonzero(self.active):
             if address[thread] >= GLOBAL_STEP:
                 buffer, offset = self.where(address[thread])
@@ -207,6 +212,8 @@ class Machine:
     def op_llvm_store(self, op, value, address):
         assert_aligned(op, address[self.active])
         raw = np.ascontiguousarray(value).reshape(self.threads, -1).view(np.uint8)
+        if self.active.all() and address[0] < LOCAL_BASE:
+            self.banks.record("store", address, raw.shape[1])
         for thread in np.flatnonzero(self.active):
             memory = self.device if address[thread] >= LOCAL_BASE else self.shared
             memory.write(int(address[thread]), raw[thread], thread)
@@ -226,6 +233,7 @@ class Machine:
         return []
 
     def load_global(self, address, mask, old, words, count):
+        self.counts["ld.global"] = self.counts.get("ld.global", 0) + 1
         results = [np.array(word) for word in old] or [
             np.zeros(self.threads, np.int32) for _ in range(words)
         ]
@@ -254,6 +262,8 @@ class Machine:
 
     def op_nvvm_cp_async_shared_global(self, op, target, source, count=None):
         size = op.attributes["size"].value
+        if self.active.all():
+            self.banks.record("copy", target, size)
         for thread in np.flatnonzero(self.active):
             assert target[thread] % size == 0, "unaligned copy"
             data = np.zeros(size, np.uint8)
@@ -317,6 +327,9 @@ class Machine:
         """PTX ISA, ldmatrix: lane l gets 2 elements of row (transposed: column) l/4."""
         count, transposed = op.attributes["num"].value, "col" in str(op.attributes["layout"])
         results = [np.zeros((self.threads, 2), np.int16) for _ in range(count)]
+        for warp in range(0, self.threads, LANES):
+            for first in range(warp, warp + 8 * count, 8):
+                self.banks.record("matrix", address[first : first + 8], 16)
         for warp in range(self.threads // LANES):
             for number, result in enumerate(results):
                 matrix = np.zeros((8, 8), np.int16)
@@ -341,9 +354,22 @@ class Machine:
         kind = re.search(r"<(\w+)>", str(op.attributes["multiplicandAPtxType"]))[1]
         return matrix_product(a, b, c, MULTIPLICANDS[kind], MULTIPLICANDS[kind], self.threads)
 
+    def op_nvvm_prmt(self, op, low, high, selector):
+        """PTX ISA, prmt: each nibble of the selector names a byte of both words."""
+        words = np.ascontiguousarray(np.stack([low, high], axis=1))
+        pool = words.view(np.uint8)
+        nibbles = (selector[:, None] >> np.arange(0, 16, 4)) & 15
+        assert np.all(nibbles < 8), "sign replication"
+        return (
+            np.take_along_axis(pool, nibbles.astype(np.int64), axis=1).copy().view(np.int32)[:, 0]
+        )
+
     def instruction(self, text, op, *operands):
         form = re.match(r"mma\.sync\.aligned\.m16n8k32\.row\.col\.f32\.(\w+)\.(\w+)\.f32", text)
-        assert form, f"unknown instruction {text}"
+        if form is None:
+            form = re.match(r"mma\.sync\.aligned\.m(8|16)n8k(4|8|16)\.row\.col(\.f64){4}", text)
+            assert form, f"unknown instruction {text}"
+            return product_f64(int(form[1]), int(form[2]), operands, self.threads)
         a, b, c = operands[:4], operands[4:6], operands[6:]
         return matrix_product(a, b, c, MULTIPLICANDS[form[1]], MULTIPLICANDS[form[2]], self.threads)
 
@@ -373,39 +399,6 @@ def shape_of(mlir_type) -> tuple[np.dtype, int]:
 
 def assert_aligned(op, address):
     assert np.all(address % op.attributes["alignment"].value == 0), "unaligned access"
-
-
-def matrix_product(a, b, c, lhs_type, rhs_type, threads):
-    """PTX ISA, m16n8: a word of A holds neighbours along K of row l/4 (+8 for odd words), 16 bytes
-    on for words 2 and 3; of B, of column l/4. Accumulator i: row l/4 + 8(i/2), column 2(l%4) + i%2.
-    """
-    packed = 4 // np.dtype(lhs_type).itemsize
-    fragments = [
-        np.ascontiguousarray(w).reshape(threads, -1).view(np.uint8).view(t)
-        for t, ws in ((lhs_type, a), (rhs_type, b))
-        for w in ws
-    ]
-    halves = len(c) == 2  # f16 pairs
-    accs = [np.array(x) for x in (np.concatenate(c, axis=1).T if halves else c)]
-    wide = np.int64 if np.dtype(lhs_type).kind in "iu" else np.float64
-    for warp in range(threads // LANES):
-        lhs, rhs = np.zeros((16, 8 * packed), wide), np.zeros((8 * packed, 8), wide)
-        for lane in range(LANES):
-            group, place = lane // 4, lane % 4 * packed
-            thread = warp * LANES + lane
-            for word in range(4):
-                at = place + 4 * packed * (word // 2)
-                lhs[group + 8 * (word % 2), at : at + packed] = fragments[word][thread].astype(wide)
-            for word in range(2):
-                at = place + 4 * packed * word
-                rhs[at : at + packed, group] = fragments[4 + word][thread].astype(wide)
-        product = lhs @ rhs
-        for lane in range(LANES):
-            thread = warp * LANES + lane
-            for i, acc in enumerate(accs):
-                value = product[lane // 4 + 8 * (i // 2), 2 * (lane % 4) + i % 2]
-                acc[thread] = np.asarray(acc[thread].astype(wide) + value).astype(acc.dtype)
-    return [np.stack(accs[:2], axis=1), np.stack(accs[2:], axis=1)] if halves else accs
 
 
 # -- elementwise ---------------------------------------------------------------------------------

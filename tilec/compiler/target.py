@@ -162,6 +162,7 @@ FEATURES = MappingProxyType(
         "mma_block_scale": "mma.sync with block scales (mxf8, mxf4, nvf4)",
         "mma_f16": "mma.sync on f16",
         "mma_f64": "mma.sync on f64",
+        "mma_f64_m16": "mma.sync on f64 in 16 rows",
         "mma_i8": "mma.sync on s8 and u8",
         "mma_tf32": "mma.sync on tf32",
         "redux_f32": "minimum and maximum of f32 over a warp",
@@ -183,7 +184,7 @@ _ROWS = (
         "sm_90a",
         (9, 0),
         84,
-        _HOPPER_COMMON | {"wgmma", "tma_multicast"},
+        _HOPPER_COMMON | {"wgmma", "tma_multicast", "mma_f64_m16"},
         Limits(227 * KIB, 228 * KIB, 2048, 32, 132, 2400, cluster_blocks=8),
     ),
     Target(

@@ -1,34 +1,28 @@
 //===- Mma.cpp - Matrix products on mma.sync ------------------------------===//
 //
-// Every type's instruction takes 32 bytes of K a step: eight 16-byte rows of an
-// operand are one ldmatrix matrix, and a thread holds four neighbouring bytes
-// of a row. Operands come from shared memory right before they are multiplied;
-// the assembler overlaps the steps.
+// An instruction of up to 32 bits takes 32 bytes of K: a thread holds words of neighbours along K.
+// f64 takes as many elements in instructions of 4 to 16. Fragments come from shared memory right
+// before they are multiplied; the assembler overlaps the steps.
 //
-// Source: PTX ISA, "Matrix Fragments for mma.m16n8k8 / k16 / k32" and
-// "ldmatrix".
+// Source: PTX ISA, "Matrix Fragments for mma.m8n8k4 / m16n8k4 / k8 / k16 / k32".
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Conversion/TileGPUToNVVM/Mma.h"
 
+#include "dialects/Conversion/TileGPUToNVVM/FragmentReader.h"
+
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tilec;
 using namespace tilec::lowering;
-using tilegpu::Basis;
 using tilegpu::Layout;
 
 namespace {
-constexpr int64_t kInstructionM = 16, kInstructionN = 8, kStepBytes = 32;
+constexpr int64_t kInstructionM = 16, kInstructionN = 8, kFewestK = 4;
 /// Accumulators a thread holds for one instruction.
 constexpr int64_t kInstructionAccs = 4;
-
-Basis along(int64_t dim, int64_t value) {
-  Basis basis(2, 0);
-  basis[dim] = value;
-  return basis;
-}
 
 //===----------------------------------------------------------------------===//
 // The instruction
@@ -50,11 +44,15 @@ std::optional<NVVM::MMATypes> operandType(Type type, bool isUnsigned) {
 /// fp8 products are not in the NVVM dialect.
 StringRef fp8Name(Type type) { return isa<Float8E4M3FNType>(type) ? "e4m3" : isa<Float8E5M2Type>(type) ? "e5m2" : ""; }
 
+/// One m16n8 product, of as much K as mmaStep says.
 class Instruction {
 public:
-  Instruction(OpBuilder &builder, tilegpu::MmaOp op, Type lhs, Type rhs, Type acc)
-      : builder(builder), loc(op.getLoc()), lhs(lhs), rhs(rhs), acc(acc),
-        lhsType(operandType(lhs, op.getLhsUnsigned())), rhsType(operandType(rhs, op.getRhsUnsigned())) {}
+  Instruction(OpBuilder &builder, tilegpu::MmaOp op, Type lhs, Type rhs, Type acc, int64_t step)
+      : builder(builder), loc(op.getLoc()), lhs(lhs), rhs(rhs), acc(acc), step(step),
+        lhsType(operandType(lhs, op.getLhsUnsigned())), rhsType(operandType(rhs, op.getRhsUnsigned())) {
+    tilegpu::TargetAttr target = tilegpu::TargetAttr::of(op);
+    tallF64 = target && target.has("mma_f64_m16");
+  }
 
   /// Why no instruction multiplies these types, or nothing.
   StringRef unsupported() const {
@@ -62,6 +60,8 @@ public:
       return "operands must be of one kind and width";
     if (isFp8())
       return acc.isF32() ? "" : "fp8 accumulates in f32";
+    if (lhs.isF64())
+      return acc.isF64() ? "" : "f64 accumulates in f64";
     if (!lhsType || !rhsType)
       return "no mma.sync multiplies the operands' type";
     if (lhs.isInteger())
@@ -71,17 +71,22 @@ public:
     return acc.isF32() || (lhs.isF16() && acc.isF16()) ? "" : "no mma.sync accumulates in this type";
   }
 
-  /// `a`: 4 words, `b`: 2 words, `c`: 4 accumulators, replaced.
+  /// Words of each operand that a thread holds.
+  int64_t lhsWords() const { return 2 * rhsWords(); }
+  int64_t rhsWords() const { return lhs.isF64() ? step / 4 : 2; }
+
+  /// `a` and `b`: the operands' words; `c`: 4 accumulators, replaced.
   void emit(ArrayRef<Value> a, ArrayRef<Value> b, MutableArrayRef<Value> c) {
     if (isFp8())
-      return emitFp8(a, b, c);
+      return emitText("m16n8k32", {"f32", fp8Name(lhs), fp8Name(rhs), "f32"}, "f", "r", a, b, c);
+    if (lhs.isF64())
+      return emitF64(a, b, c);
     SmallVector<Value> accs = accOperands(c);
     SmallVector<Type> resultTypes = llvm::map_to_vector(accs, [](Value value) { return value.getType(); });
     Type result = LLVM::LLVMStructType::getLiteral(builder.getContext(), resultTypes);
-    int64_t k = kStepBytes * 8 / lhs.getIntOrFloatBitWidth();
     auto overflow = lhs.isInteger() ? std::optional(NVVM::MMAIntOverflow::wrapped) : std::nullopt;
     Value product = NVVM::MmaOp::create(builder, loc, result, operands(a, lhs), operands(b, rhs), accs,
-                                        ArrayRef<int64_t>{kInstructionM, kInstructionN, k}, std::nullopt, overflow,
+                                        ArrayRef<int64_t>{kInstructionM, kInstructionN, step}, std::nullopt, overflow,
                                         std::array<NVVM::MMATypes, 2>{*lhsType, *rhsType},
                                         std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
     SmallVector<Value> results;
@@ -119,107 +124,77 @@ private:
     llvm::copy(scalars, c.begin());
   }
 
-  void emitFp8(ArrayRef<Value> a, ArrayRef<Value> b, MutableArrayRef<Value> c) {
-    std::string text = llvm::formatv("mma.sync.aligned.m16n8k32.row.col.f32.{0}.{1}.f32 {{$0, $1, $2, $3}, "
-                                     "{{$4, $5, $6, $7}, {{$8, $9}, {{$0, $1, $2, $3};",
-                                     fp8Name(lhs), fp8Name(rhs));
+  /// Two halves of four K each where there is no taller instruction. K is in the operands' order, whichever that is.
+  void emitF64(ArrayRef<Value> a, ArrayRef<Value> b, MutableArrayRef<Value> c) {
+    std::array<StringRef, 4> types = {"f64", "f64", "f64", "f64"};
+    if (tallF64)
+      return emitText(llvm::formatv("m16n8k{0}", step).str(), types, "d", "d", a, b, c);
+    for (size_t k = 0; k < b.size(); ++k)
+      for (size_t half = 0; half < 2; ++half)
+        emitText("m8n8k4", types, "d", "d", a[2 * k + half], b[k], c.slice(2 * half, 2));
+  }
+
+  /// An instruction that the NVVM dialect lacks; `types` are those of d, a, b and c.
+  void emitText(StringRef shape, std::array<StringRef, 4> types, StringRef accConstraint, StringRef constraint,
+                ArrayRef<Value> a, ArrayRef<Value> b, MutableArrayRef<Value> c) {
+    std::string constraints;
+    size_t next = 0;
+    auto list = [&](size_t count, const std::string &each) {
+      std::string names;
+      for (size_t i = 0; i < count; ++i, ++next) {
+        names += llvm::formatv("{0}${1}", i ? ", " : "", next).str();
+        constraints += (constraints.empty() ? "" : ",") + each;
+      }
+      return "{" + names + "}";
+    };
+    std::string d = list(c.size(), "=" + accConstraint.str());
+    std::string text =
+        llvm::formatv("mma.sync.aligned.{0}.row.col.{1} {2}, {3}, {4}, {5};", shape, llvm::join(types, "."), d,
+                      list(a.size(), constraint.str()), list(b.size(), constraint.str()), d);
+    for (size_t i = 0; i < c.size(); ++i)
+      constraints += "," + std::to_string(i);
     SmallVector<Value> inputs(a);
     llvm::append_range(inputs, b);
     llvm::append_range(inputs, c);
-    SmallVector<Value> results = inlineAsm(builder, loc, text, "=f,=f,=f,=f,r,r,r,r,r,r,0,1,2,3", inputs,
-                                           SmallVector<Type>(kInstructionAccs, acc), /*sideEffects=*/false);
-    llvm::copy(results, c.begin());
+    llvm::copy(inlineAsm(builder, loc, text, constraints, inputs, SmallVector<Type>(c.size(), acc),
+                         /*sideEffects=*/false),
+               c.begin());
   }
 
   OpBuilder &builder;
   Location loc;
   Type lhs, rhs, acc;
+  int64_t step; ///< elements of K
   std::optional<NVVM::MMATypes> lhsType, rhsType;
-};
-
-//===----------------------------------------------------------------------===//
-// Operands in shared memory
-//===----------------------------------------------------------------------===//
-
-/// Reads fragments with ldmatrix: lane l gives the address of row l % 8 of
-/// matrix l / 8.
-class FragmentLoader {
-public:
-  /// Which dimension of the operand is K, and how its four matrices follow one
-  /// another: the lane's bit 3 and bit 4 each choose the other half of K or of
-  /// the other dimension.
-  FragmentLoader(OpBuilder &builder, Location loc, tilegpu::SmemType type, Value base, int64_t kDim, bool halvesFirst,
-                 bool twoHalves, const Layout &acc, ThreadId thread)
-      : builder(builder), loc(loc), transposed(SharedPlacement::of(type).contiguous != kDim),
-        matrices(twoHalves ? 4 : 2),
-        addresses(builder, loc, SharedPlacement::of(type), base,
-                  threadCoords(builder, loc, lanes(type, kDim, halvesFirst, twoHalves, acc), thread)) {}
-
-  /// The words of the fragment whose first element is at `origin`.
-  SmallVector<Value> load(ArrayRef<int64_t> origin) {
-    MLIRContext *context = builder.getContext();
-    Type i32 = builder.getI32Type();
-    Type result = LLVM::LLVMStructType::getLiteral(context, SmallVector<Type>(matrices, i32));
-    auto layout = transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row;
-    Value loaded =
-        NVVM::LdMatrixOp::create(builder, loc, result, addresses.at(origin), matrices, layout,
-                                 NVVM::LdStMatrixShapeAttr::get(context, 8, 8), NVVM::LdStMatrixEltType::B16);
-    SmallVector<Value> words;
-    for (int64_t i = 0; i < matrices; ++i)
-      words.push_back(LLVM::ExtractValueOp::create(builder, loc, loaded, i));
-    return words;
-  }
-
-private:
-  static Layout lanes(tilegpu::SmemType type, int64_t kDim, bool halvesFirst, bool twoHalves, const Layout &acc) {
-    const int64_t other = 1 - kDim, halfK = kChunkBytes / type.getElementBytes();
-    const int64_t rows = SharedPlacement::of(type).contiguous == kDim ? other : kDim;
-    Layout layout;
-    for (int64_t row = 1; row < 8; row *= 2)
-      layout.lanes.push_back(along(rows, row));
-    Basis nextK = along(kDim, halfK), nextOther = along(other, twoHalves ? 8 : 0);
-    layout.lanes.push_back(halvesFirst ? nextOther : nextK);
-    layout.lanes.push_back(halvesFirst ? nextK : nextOther);
-    for (const Basis &basis : acc.warps)
-      layout.warps.push_back(along(other, basis[other]));
-    layout.repeat = {1, 1};
-    return layout;
-  }
-
-  OpBuilder &builder;
-  Location loc;
-  bool transposed;
-  int64_t matrices;
-  SharedAddresses addresses;
+  bool tallF64; ///< f64 in m16n8
 };
 
 //===----------------------------------------------------------------------===//
 // The product
 //===----------------------------------------------------------------------===//
 
+Type elementType(Value tile) {
+  if (auto smem = dyn_cast<tilegpu::SmemType>(tile.getType()))
+    return smem.getElementType();
+  return cast<RankedTensorType>(tile.getType()).getElementType();
+}
+
+int64_t bits(Value tile) { return elementType(tile).getIntOrFloatBitWidth(); }
+
 class SyncProduct {
 public:
   SyncProduct(tilegpu::MmaOp op, tilegpu::MmaOp::GenericAdaptor<ArrayRef<ValueRange>> adaptor, OpBuilder &builder)
-      : op(op), builder(builder), loc(op.getLoc()), acc(Layout::of(op.getAcc().getType())),
-        thread(threadId(builder, loc)), accs(adaptor.getAcc()), lhsRegisters(adaptor.getLhs()),
-        instruction(builder, op, elementType(op.getLhs()), elementType(op.getRhs()), elementType(op.getAcc())) {
-    stepElems = kStepBytes / bytesOf(elementType(op.getRhs()));
-    runs = acc.atomRegisters() / kInstructionAccs;
-    if (auto lhs = dyn_cast<tilegpu::SmemType>(op.getLhs().getType()))
-      lhsLoader.emplace(builder, loc, lhs, adaptor.getLhs().front(), /*kDim=*/1,
-                        /*halvesFirst=*/true,
-                        /*twoHalves=*/true, acc, thread);
-    rhsLoader.emplace(builder, loc, op.getRhs().getType(), adaptor.getRhs().front(), /*kDim=*/0,
-                      /*halvesFirst=*/false,
-                      /*twoHalves=*/runs == 2, acc, thread);
-  }
+      : op(op), adaptor(adaptor), builder(builder), loc(op.getLoc()), acc(Layout::of(op.getAcc().getType())), atom(acc),
+        accs(adaptor.getAcc()), depth(op.getRhs().getType().getShape()[0]),
+        stepElems(tilegpu::mmaStep(depth, bits(op.getRhs()))),
+        instruction(builder, op, elementType(op.getLhs()), elementType(op.getRhs()), elementType(op.getAcc()),
+                    stepElems) {}
 
   StringRef unsupported() {
-    ArrayRef<int64_t> rhsShape = op.getRhs().getType().getShape();
     ArrayRef<int64_t> accShape = op.getAcc().getType().getShape();
     if (StringRef why = instruction.unsupported(); !why.empty())
       return why;
-    if (rhsShape[0] % stepElems != 0)
+    if (depth % stepElems != 0 || stepElems % kFewestK != 0)
       return "K must be a multiple of the instruction's";
     if (accShape[0] % kInstructionM != 0 || accShape[1] % kInstructionN != 0 || !acc.covers(accShape))
       return "M and N must be multiples of the instruction's";
@@ -227,54 +202,79 @@ public:
   }
 
   SmallVector<Value> run() {
-    const int64_t steps = op.getRhs().getType().getShape()[0] / stepElems;
+    makeReaders();
+    const int64_t steps = depth / stepElems;
     for (int64_t step = 0; step < steps; ++step) {
       SmallVector<SmallVector<Value>> lhs, rhs;
       for (int64_t m = 0; m < acc.repeat[0]; ++m)
         lhs.push_back(lhsFragment(m, step, steps));
       for (int64_t n = 0; n < acc.repeat[1]; ++n)
-        rhs.push_back(rhsLoader->load({step * stepElems, n * acc.atomExtent(1)}));
+        rhs.push_back(rhsReader->load({step * stepElems, n * acc.atomExtent(1)}));
       for (int64_t m = 0; m < acc.repeat[0]; ++m)
         for (int64_t n = 0; n < acc.repeat[1]; ++n)
-          for (int64_t run = 0; run < runs; ++run)
-            instruction.emit(lhs[m], ArrayRef(rhs[n]).slice(2 * run, 2), accumulators(m, n, run));
+          multiply(lhs[m], rhs[n], (m * acc.repeat[1] + n) * acc.atomRegisters());
     }
     return std::move(accs);
   }
 
 private:
-  static Type elementType(Value tile) {
-    if (auto smem = dyn_cast<tilegpu::SmemType>(tile.getType()))
-      return smem.getElementType();
-    return cast<RankedTensorType>(tile.getType()).getElementType();
+  void makeReaders() {
+    ArrayRef<int64_t> shape = op.getAcc().getType().getShape();
+    ThreadId thread = threadId(builder, loc);
+    if (auto lhs = dyn_cast<tilegpu::SmemType>(op.getLhs().getType()))
+      lhsReader.emplace(builder, loc, lhs, adaptor.getLhs().front(),
+                        Layout::mmaLhs(acc, {shape[0], stepElems}, bits(op.getLhs())), /*kDim=*/1, thread);
+    rhsReader.emplace(builder, loc, op.getRhs().getType(), adaptor.getRhs().front(),
+                      Layout::mmaRhs(acc, {stepElems, shape[1]}, bits(op.getRhs())), /*kDim=*/0, thread);
   }
 
   SmallVector<Value> lhsFragment(int64_t m, int64_t step, int64_t steps) {
-    if (lhsLoader)
-      return lhsLoader->load({m * acc.atomExtent(0), step * stepElems});
+    if (lhsReader)
+      return lhsReader->load({m * acc.atomExtent(0), step * stepElems});
     // Under mmaLhs the registers of a fragment follow one another in the
     // instruction's order.
-    int64_t registers = 4 * (4 / bytesOf(elementType(op.getLhs())));
-    return packWords(builder, loc, lhsRegisters.slice((m * steps + step) * registers, registers));
+    ValueRange registers = adaptor.getLhs();
+    const int64_t count = static_cast<int64_t>(registers.size()) / (acc.repeat[0] * steps);
+    registers = registers.slice((m * steps + step) * count, count);
+    return bits(op.getLhs()) > 32 ? SmallVector<Value>(registers) : packWords(builder, loc, registers);
   }
 
-  MutableArrayRef<Value> accumulators(int64_t m, int64_t n, int64_t run) {
-    int64_t first = ((m * acc.repeat[1] + n) * runs + run) * kInstructionAccs;
-    return MutableArrayRef<Value>(accs).slice(first, kInstructionAccs);
+  /// All products of a fragment of rows and one of columns, whose accumulators start at register `first`.
+  void multiply(ArrayRef<Value> lhs, ArrayRef<Value> rhs, int64_t first) {
+    for (int64_t row = 0; row < int64_t(1) << atom.rowRuns.size(); ++row)
+      for (int64_t column = 0; column < int64_t(1) << atom.columnRuns.size(); ++column) {
+        SmallVector<int64_t, kInstructionAccs> registers;
+        SmallVector<Value, kInstructionAccs> own;
+        for (int64_t i = 0; i < kInstructionAccs; ++i) {
+          registers.push_back(first + scattered(row, atom.rowRuns) + scattered(column, atom.columnRuns) +
+                              ((i & 1) << atom.column) + ((i >> 1) << atom.row));
+          own.push_back(accs[registers.back()]);
+        }
+        instruction.emit(lhs.slice(row * instruction.lhsWords(), instruction.lhsWords()),
+                         rhs.slice(column * instruction.rhsWords(), instruction.rhsWords()), own);
+        for (auto [reg, value] : llvm::zip_equal(registers, own))
+          accs[reg] = value;
+      }
+  }
+
+  /// The bits of `number` at the places `bits`.
+  static int64_t scattered(int64_t number, ArrayRef<int64_t> bits) {
+    int64_t result = 0;
+    for (auto [place, bit] : llvm::enumerate(bits))
+      result |= (number >> place & 1) << bit;
+    return result;
   }
 
   tilegpu::MmaOp op;
+  tilegpu::MmaOp::GenericAdaptor<ArrayRef<ValueRange>> adaptor;
   OpBuilder &builder;
   Location loc;
   Layout acc;
-  ThreadId thread;
+  tilegpu::MmaAtom atom;
   SmallVector<Value> accs;
-  ValueRange lhsRegisters;
+  int64_t depth, stepElems; ///< K of the product and of one instruction
   Instruction instruction;
-  int64_t stepElems; ///< K of one instruction
-  int64_t runs;      ///< instructions along N that the atom of the accumulator's
-                     ///< layout spans
-  std::optional<FragmentLoader> lhsLoader, rhsLoader;
+  std::optional<FragmentReader> lhsReader, rhsReader;
 };
 
 struct Mma : OpConversionPattern<tilegpu::MmaOp> {

@@ -147,7 +147,7 @@ Value SharedAddresses::at(ArrayRef<int64_t> constant) {
 }
 
 //===----------------------------------------------------------------------===//
-// Walks
+// Layouts
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -167,14 +167,12 @@ Coords entangled(const Layout &layout, int64_t reg) {
 }
 } // namespace
 
-SharedWalk::SharedWalk(OpBuilder &builder, Location loc, const SharedPlacement &placement, Value base,
-                       const Layout &layout, ArrayRef<int64_t> shape, ThreadId threadId, int64_t vector)
-    : builder(builder), loc(loc), placement(placement), base(base), layout(layout), shape(shape),
-      vector(vector != 0 ? vector : placement.accessElems(layout, shape)),
+ThreadAddresses::ThreadAddresses(OpBuilder &builder, Location loc, const SharedPlacement &placement, Value base,
+                                 const Layout &layout, ThreadId threadId)
+    : builder(builder), loc(loc), placement(placement), base(base), layout(layout),
       thread(threadCoords(builder, loc, layout, threadId)) {}
 
-Value SharedWalk::address(int64_t number) {
-  int64_t reg = number * vector;
+Value ThreadAddresses::at(int64_t reg, ArrayRef<int64_t> origin) {
   Coords exchanged = entangled(layout, reg);
   auto it = addresses.find(exchanged);
   if (it == addresses.end()) {
@@ -187,12 +185,20 @@ Value SharedWalk::address(int64_t number) {
   Coords constant = layout.registerRepeat(reg);
   for (auto [sum, atom, bits] : llvm::zip_equal(constant, layout.registerAtom(reg), exchanged))
     sum += atom & ~bits;
+  for (auto [sum, start] : llvm::zip(constant, origin))
+    sum += start;
   return it->second.at(constant);
 }
 
+SharedWalk::SharedWalk(OpBuilder &builder, Location loc, const SharedPlacement &placement, Value base,
+                       const Layout &layout, ArrayRef<int64_t> shape, ThreadId threadId, int64_t vector)
+    : builder(builder), loc(loc), base(base), layout(layout), shape(shape),
+      vector(vector != 0 ? vector : placement.accessElems(layout, shape)),
+      addresses(builder, loc, placement, base, layout, threadId) {}
+
 Value SharedWalk::live(int64_t number) {
   int64_t reg = number * vector;
-  return isLive(builder, loc, layout, shape, elementCoords(builder, loc, layout, thread, reg), reg);
+  return isLive(builder, loc, layout, shape, elementCoords(builder, loc, layout, addresses.coords(), reg), reg);
 }
 
 void SharedWalk::store(ValueRange registers) {

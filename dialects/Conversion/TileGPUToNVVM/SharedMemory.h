@@ -62,6 +62,29 @@ private:
   std::map<std::pair<int64_t, int64_t>, mlir::Value> cache;
 };
 
+/// Addresses of a tile's elements by who holds them under a layout.
+class ThreadAddresses {
+public:
+  ThreadAddresses(mlir::OpBuilder &builder, mlir::Location loc, const SharedPlacement &placement, mlir::Value base,
+                  const tilegpu::Layout &layout, ThreadId thread);
+  /// Of this thread's register `reg`, for a tile that starts at `origin` (null: at zero) of what lies at the base.
+  /// Along each dimension `origin` is a multiple of what the layout's atom spans, or shares no bit with it.
+  mlir::Value at(int64_t reg, llvm::ArrayRef<int64_t> origin = {});
+  /// The thread's part of the coordinates.
+  llvm::ArrayRef<mlir::Value> coords() const { return thread; }
+
+private:
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  SharedPlacement placement;
+  mlir::Value base;
+  tilegpu::Layout layout;
+  llvm::SmallVector<mlir::Value> thread;
+  /// One for every register part of the coordinates that cannot be added to the
+  /// thread's.
+  std::map<tilegpu::Coords, SharedAddresses> addresses;
+};
+
 /// The accesses by which threads that hold a tile under `layout` move it to or
 /// from shared memory.
 class SharedWalk {
@@ -73,7 +96,7 @@ public:
 
   int64_t vectorElems() const { return vector; }
   int64_t numVectors() const { return layout.numRegisters() / vector; }
-  mlir::Value address(int64_t number);
+  mlir::Value address(int64_t number) { return addresses.at(number * vector); }
   /// i1: the access is inside the tile. Null when it is in every thread.
   mlir::Value live(int64_t number);
 
@@ -83,15 +106,11 @@ public:
 private:
   mlir::OpBuilder &builder;
   mlir::Location loc;
-  SharedPlacement placement;
   mlir::Value base;
   tilegpu::Layout layout;
   llvm::SmallVector<int64_t> shape;
   int64_t vector;
-  llvm::SmallVector<mlir::Value> thread;
-  /// One for every register part of the coordinates that cannot be added to the
-  /// thread's.
-  std::map<tilegpu::Coords, SharedAddresses> addresses;
+  ThreadAddresses addresses;
 };
 
 /// Moves 1, 2, 4, 8 or 16 bytes, aligned to their size.

@@ -99,6 +99,8 @@ StringRef tensorCoreFeature(tile::MmaOp op) {
     return "mma_bf16";
   if (lhs.isF32() && acc.isF32() && op.getAllowTf32())
     return "mma_tf32";
+  if (lhs.isF64() && acc.isF64())
+    return "mma_f64";
   return lhs.isInteger(8) && acc.isInteger(32) ? "mma_i8" : "";
 }
 
@@ -154,6 +156,7 @@ std::optional<Obstacle> whyNotOfTypes(tile::MmaOp op, TargetAttr target) {
   constexpr std::pair<StringLiteral, StringLiteral> kTypes[] = {{"mma_f16", "f16"},
                                                                 {"mma_bf16", "bf16"},
                                                                 {"mma_tf32", "tf32"},
+                                                                {"mma_f64", "f64"},
                                                                 {"mma_i8", "i8 into i32"},
                                                                 {"fp8_mma", "e4m3 and e5m2 into f32"}};
   StringRef feature = tensorCoreFeature(op);
@@ -241,10 +244,18 @@ int64_t rowOf32Bytes(RankedTensorType tile, int64_t inner) {
   return std::max<int64_t>((tile.getDimSize(inner) + step / 2) / step, 1) * step;
 }
 
-/// Contiguous as in global memory, where the tensor cores can transpose: 16-bit elements. Others need K contiguous.
+/// True when fragments can be read from a tile whose contiguous dimension is not K: wgmma transposes 16-bit elements,
+/// mma.sync any, of 8 bits those whose neighbours a warp has enough of.
+bool transposesOnReading(RankedTensorType tile, int64_t kDim, MmaKind kind) {
+  constexpr int64_t kColumnsOfBytes = 32;
+  const int64_t bits = tile.getElementTypeBitWidth();
+  return bits == 16 || (kind == MmaKind::mma_sync && (bits != 8 || tile.getDimSize(1 - kDim) % kColumnsOfBytes == 0));
+}
+
+/// The dimension of an operand that is contiguous in shared memory: as in global memory where that can be read.
 int64_t innerDim(Value tile, int64_t kDim, MmaKind kind) {
-  bool transposes = cast<RankedTensorType>(tile.getType()).getElementTypeBitWidth() == 16;
-  return kind == MmaKind::fma || transposes ? contiguousDim(tile) : kDim;
+  bool keeps = kind == MmaKind::fma || transposesOnReading(cast<RankedTensorType>(tile.getType()), kDim, kind);
+  return keeps ? contiguousDim(tile) : kDim;
 }
 
 /// True for a left operand that tensor cores cannot read from shared memory as it is stored, while threads can, into

@@ -120,46 +120,6 @@ Layout Layout::blocked(ArrayRef<int64_t> shape, ArrayRef<int64_t> order, int64_t
   return layout;
 }
 
-Layout Layout::mmaAcc(ArrayRef<int64_t> shape, int64_t numWarps, bool wholeRows) {
-  // Warps along M and N so that a warp reads the fewest operand elements, M/wm + N/wn, among the
-  // divisions that leave no warp idle.
-  int64_t bestM = 1, bestN = 1, bestCost = std::numeric_limits<int64_t>::max();
-  for (int64_t warpsM = 1; warpsM <= numWarps; warpsM *= 2)
-    for (int64_t warpsN = 1; warpsM * warpsN <= numWarps; warpsN *= 2) {
-      if (shape[0] % (16 * warpsM) != 0 || shape[1] % (8 * warpsN) != 0)
-        continue;
-      int64_t idle = numWarps / (warpsM * warpsN);
-      int64_t cost = (shape[0] / warpsM + shape[1] / warpsN) * idle;
-      if (wholeRows && warpsN > 1 && shape[0] % (16 * numWarps) == 0)
-        continue;
-      if (cost < bestCost)
-        std::tie(bestM, bestN, bestCost) = std::tuple(warpsM, warpsN, cost);
-    }
-  Layout layout;
-  Distribution spread(shape);
-  layout.registers = {unit(2, 1, 1), unit(2, 0, 8)};
-  layout.lanes = {unit(2, 1, 2), unit(2, 1, 4), unit(2, 0, 1), unit(2, 0, 2), unit(2, 0, 4)};
-  spread.extent = {16, 8};
-  if (shape[1] % (16 * bestN) == 0) // a warp's columns in runs of 16: one ldmatrix.x4 a run
-    spread.add(layout.registers, 1, 1);
-  spread.add(layout.warps, 1, floorLog2(bestN));
-  spread.add(layout.warps, 0, floorLog2(bestM));
-  spread.fillUp(layout.warps, floorLog2(numWarps));
-  layout.repeat = spread.repeats();
-  return layout;
-}
-
-Layout Layout::wgmmaAcc(ArrayRef<int64_t> shape, int64_t numWarps) {
-  Layout layout;
-  Distribution spread(shape);
-  layout.registers = {unit(2, 1, 1), unit(2, 0, 8)};
-  layout.lanes = {unit(2, 1, 2), unit(2, 1, 4), unit(2, 0, 1), unit(2, 0, 2), unit(2, 0, 4)};
-  spread.extent = {16, 8};
-  spread.add(layout.warps, 0, floorLog2(numWarps));
-  layout.repeat = spread.repeats();
-  return layout;
-}
-
 Layout Layout::outerProduct(ArrayRef<int64_t> shape, int64_t numWarps) {
   constexpr int64_t kBlock = 8, kRun = 4;
   const int64_t warpBits = floorLog2(numWarps);
@@ -186,21 +146,6 @@ Layout Layout::outerProduct(ArrayRef<int64_t> shape, int64_t numWarps) {
   }
   spread.fillUp(layout.warps, warpBits);
   layout.repeat = spread.repeats();
-  return layout;
-}
-
-Layout Layout::mmaLhs(const Layout &acc, ArrayRef<int64_t> shape, int64_t elementBits) {
-  // One 32-bit register holds 32 / elementBits neighbours along K; four threads make a row.
-  const int64_t packed = 32 / elementBits;
-  Layout layout;
-  for (int64_t k = 1; k < packed; k *= 2)
-    layout.registers.push_back(unit(2, 1, k));
-  layout.registers.push_back(unit(2, 0, 8));
-  layout.registers.push_back(unit(2, 1, 4 * packed));
-  layout.lanes = {unit(2, 1, packed), unit(2, 1, 2 * packed), unit(2, 0, 1), unit(2, 0, 2), unit(2, 0, 4)};
-  for (const Basis &basis : acc.warps)
-    layout.warps.push_back(Basis{basis[0], 0});
-  layout.repeat = {acc.repeat[0], static_cast<int64_t>(llvm::divideCeil(shape[1], 8 * packed))};
   return layout;
 }
 

@@ -10,6 +10,7 @@
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
 
 #include "llvm/ADT/SmallVector.h"
+#include <array>
 #include <optional>
 
 namespace tilec::tilegpu {
@@ -23,6 +24,21 @@ inline constexpr int64_t kMaxWarps = 32;
 
 /// What one bit of a register, lane or warp number adds to the coordinates.
 using Basis = Coords;
+
+/// Which rows of a tile are the rows of an instruction's left operand; for the right operand, which columns. Products
+/// do not care, as long as the accumulator agrees; reading fragments from shared memory does.
+struct FragmentOrder {
+  std::array<int64_t, 3> lanes = {1, 2, 4}; ///< what the three lane bits that number rows add
+  int64_t half = 8;                         ///< what the second eight rows add; there are no more than eight columns
+  llvm::SmallVector<int64_t, 2> runs;       ///< what the bits of further instructions add
+
+  enum class Side { rows, columns };
+  /// The order in which an operand in swizzled shared memory is read without bank conflicts. `alongK`: K is its
+  /// contiguous dimension; otherwise neighbours in memory are in one thread where that makes larger accesses.
+  static FragmentOrder of(Side side, int64_t elementBits, bool alongK);
+  /// Rows or columns that it spans.
+  int64_t extent(Side side) const { return (side == Side::rows ? 16 : 8) << runs.size(); }
+};
 
 class Layout {
 public:
@@ -45,16 +61,21 @@ public:
   static Layout blocked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order, int64_t vector, int64_t numWarps);
   /// Accumulator fragments of mma.sync m16n8 over `numWarps` warps (PTX ISA, "Matrix fragments for mma.m16n8k16").
   /// `shape` is (M, N), multiples of 16 and 8. With `wholeRows` warps divide M first: what is computed along a
-  /// row, and the left operand that the accumulator then becomes, stay inside a warp.
-  static Layout mmaAcc(llvm::ArrayRef<int64_t> shape, int64_t numWarps, bool wholeRows = false);
+  /// row, and the left operand that the accumulator then becomes, stay inside a warp. `rows` and `columns` say which
+  /// of the tile an instruction's are, where a warp has as many.
+  static Layout mmaAcc(llvm::ArrayRef<int64_t> shape, int64_t numWarps, bool wholeRows = false, FragmentOrder rows = {},
+                       FragmentOrder columns = {});
   /// Accumulator fragments of wgmma m64nN (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"): warps divide
   /// M. `shape` is (M, N), multiples of 16 `numWarps` and 8.
   static Layout wgmmaAcc(llvm::ArrayRef<int64_t> shape, int64_t numWarps);
   /// Accumulators of scalar multiply-adds: a thread has a block of rows and columns, so that it uses every
   /// operand element it reads several times.
   static Layout outerProduct(llvm::ArrayRef<int64_t> shape, int64_t numWarps);
-  /// Left operand fragments (M, K) that go with `acc`; `elementBits` 8, 16 or 32.
+  /// Left operand fragments (M, K) that go with `acc`, fragment by fragment in the instruction's order.
+  /// `elementBits` 8, 16, 32 or 64.
   static Layout mmaLhs(const Layout &acc, llvm::ArrayRef<int64_t> shape, int64_t elementBits);
+  /// Right operand fragments (K, N), likewise.
+  static Layout mmaRhs(const Layout &acc, llvm::ArrayRef<int64_t> shape, int64_t elementBits);
   /// Every thread holds every element of a `rank`-dimensional tile of extent 1. Rank 0 does not know its warps.
   static Layout replicated(int64_t rank, int64_t numWarps);
 
@@ -98,6 +119,18 @@ public:
   bool operator==(const Layout &other) const;
   bool operator!=(const Layout &other) const { return !(*this == other); }
 };
+
+/// Which bits of the register number tell an instruction's four accumulators apart; the others count instructions.
+struct MmaAtom {
+  int64_t column = 0, row = 0;
+  llvm::SmallVector<int64_t, 2> columnRuns, rowRuns;
+
+  explicit MmaAtom(const Layout &acc);
+  int64_t numInstructions() const { return int64_t(1) << (columnRuns.size() + rowRuns.size()); }
+};
+
+/// Elements of K that one instruction, or a few of f64, take of operands with `k` of them.
+int64_t mmaStep(int64_t k, int64_t elementBits);
 
 /// `vector`, or less where so many elements a thread would leave threads of the CTA without any.
 int64_t vectorForTile(llvm::ArrayRef<int64_t> shape, int64_t vector, int64_t numWarps);

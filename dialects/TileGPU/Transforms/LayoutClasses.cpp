@@ -28,6 +28,14 @@ Layout defaultLayout(ArrayRef<int64_t> shape, bool gathered, int64_t numWarps) {
     vector *= 2;
   return Layout::blocked(shape, rowMajor(shape.size()), vectorForTile(shape, vector, numWarps), numWarps);
 }
+
+/// By which an operand is best read from shared memory.
+FragmentOrder fragmentOrder(Value operand, FragmentOrder::Side side) {
+  const int64_t kDim = side == FragmentOrder::Side::rows ? 1 : 0;
+  auto shared = dyn_cast<SmemType>(operand.getType());
+  return shared ? FragmentOrder::of(side, 8 * shared.getElementBytes(), shared.getLayout().getOrder().front() == kDim)
+                : FragmentOrder();
+}
 } // namespace
 
 Layout tilec::tilegpu::accumulatorLayout(MmaOp product, int64_t numWarps, bool wholeRows) {
@@ -36,7 +44,8 @@ Layout tilec::tilegpu::accumulatorLayout(MmaOp product, int64_t numWarps, bool w
   case MmaKind::fma:
     return Layout::outerProduct(shape, numWarps);
   case MmaKind::mma_sync:
-    return Layout::mmaAcc(shape, numWarps, wholeRows);
+    return Layout::mmaAcc(shape, numWarps, wholeRows, fragmentOrder(product.getLhs(), FragmentOrder::Side::rows),
+                          fragmentOrder(product.getRhs(), FragmentOrder::Side::columns));
   case MmaKind::wgmma:
     return Layout::wgmmaAcc(shape, numWarps);
   }

@@ -31,6 +31,8 @@ PROBES = {
     "{%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%f0,%f1,%f2,%f3};",
     "mma_f64": "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 "
     "{%fd0,%fd1}, {%fd2}, {%fd3}, {%fd0,%fd1};",
+    "mma_f64_m16": "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 "
+    "{%fd0,%fd1,%fd2,%fd3}, {%fd4,%fd5}, {%fd6}, {%fd0,%fd1,%fd2,%fd3};",
     "mma_i8": "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
     "{%r0,%r1,%r2,%r3}, {%r4,%r5,%r6,%r7}, {%r8,%r9}, {%r0,%r1,%r2,%r3};",
     "mma_tf32": "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "

@@ -9,7 +9,10 @@ from tilec.diagnostics import CompileError
 from .probes import PROBES, module
 
 PTX_VERSIONS = (70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88)
-ASSEMBLES_BUT_SLOW = {("sm_120a", "tma_multicast")}  # PTX ISA: "substantially reduced performance"
+ASSEMBLES_BUT_SLOW = {
+    ("sm_120a", "tma_multicast"),  # PTX ISA: "substantially reduced performance"
+    *((target, "mma_f64_m16") for target in ("sm_100a", "sm_103a", "sm_120a")),  # DMMA.8x8x4s
+}
 
 
 def assembles(target, ptx_version, body):
