@@ -227,6 +227,7 @@ Device readDevice(const nb::dict &object) {
   device.mmaF8 = has("fp8_mma");
   device.mmaI8 = has("mma_i8");
   device.mmaTf32 = has("mma_tf32");
+  device.mmaF64 = has("mma_f64");
   return device;
 }
 

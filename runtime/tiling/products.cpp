@@ -14,6 +14,7 @@ namespace {
 constexpr double bytesOfStep = 128;             // along K: what one slot of the ring holds of a row
 constexpr double wgmmaBitsPerCycle = 2048 * 16; // multiplications, times the bits of an operand
 constexpr double mmaBitsPerCycle = 1024 * 16;
+constexpr double mmaF64PerCycle = 128;
 constexpr double fmaPerCycle = 128, fmaF64PerCycle = 64;
 constexpr double cyclesPerRowByTma = 2, cyclesPerRow = 3; // 128 bytes from L2 to shared memory, in one line
 constexpr double epilogueCycles = 1200;                   // to store a tile of 128 x 256 elements of 16 bits
@@ -31,6 +32,7 @@ constexpr int64_t barrierBytes = 1024;
 constexpr int64_t fewestStages = 3;
 constexpr int64_t syncStages = 2;
 constexpr int64_t syncRegisters = 128;      // of a thread, for accumulators; of at most 256 threads
+constexpr int64_t syncRegistersF64 = 64;    // whose operands take twice as many
 constexpr int64_t computingRegisters = 128; // for accumulators, beside what is computed on them
 constexpr int64_t fewRows = 32;             // fewer than the 64 of wgmma's left operand by far
 constexpr int64_t skinnyRows = 256;         // then the other operand streams from memory once
@@ -205,8 +207,9 @@ private:
 
   std::string syncRejection(const Candidate &candidate) const {
     int64_t registers = accumulatorRegisters(candidate.tile) / 256;
-    if (registers > syncRegisters)
-      return "accumulators take " + text(registers) + " registers of " + text(syncRegisters);
+    const int64_t most = main.kind == ElementKind::f64 ? syncRegistersF64 : syncRegisters;
+    if (registers > most)
+      return "accumulators take " + text(registers) + " registers of " + text(most);
     int64_t stages = problem.numStages ? problem.numStages : main.trips > 1 ? syncStages : 1;
     int64_t bytes = 0;
     for (const Product &product : problem.products)
@@ -373,7 +376,7 @@ private:
     if (shape.schedule != Schedule::sync)
       return wgmmaBitsPerCycle / product.bits;
     if (hasMma(product.kind))
-      return mmaBitsPerCycle / product.bits;
+      return product.kind == ElementKind::f64 ? mmaF64PerCycle : mmaBitsPerCycle / product.bits;
     return product.kind == ElementKind::f64 ? fmaF64PerCycle : fmaPerCycle;
   }
 
@@ -390,6 +393,7 @@ private:
     case ElementKind::tf32:
       return device.mmaTf32;
     case ElementKind::f64:
+      return device.mmaF64;
     case ElementKind::other:
       return false;
     }
