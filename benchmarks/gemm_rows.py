@@ -16,6 +16,7 @@ DTYPES = {
     "tf32": torch.float32,
     "e4m3": torch.float8_e4m3fn,
     "int8": torch.int8,
+    "f64": torch.float64,
 }
 RESULTS = {"e4m3": torch.bfloat16, "int8": torch.int32}
 SMALLEST, LARGEST = 64, 8192
@@ -127,6 +128,8 @@ TABLE = (
     _cube(4096, 1.03, 0.97, element="e4m3", transposed="b"),
     _cube(4096, 1.00, 0.90, element="tf32"),
     _cube(4096, 1.00, 0.90, element="tf32", transposed="b"),
+    _cube(4096, 1.00, 0.90, element="tf32", transposed="a"),
+    _cube(4096, 0.95, 0.80, element="f64"),
     _cube(4096, 1.00, 0.90, element="int8"),
     _cube(4096, 1.00, 0.90, element="int8", transposed="b"),
     *(_cube(4096, 1.00, 0.97, transposed=stored) for stored in ("a", "b", "ab")),
@@ -141,6 +144,7 @@ QUICK = (
     _cube(256, 0, 0, element="e4m3", transposed="b"),
     _cube(256, 0, 0, element="tf32", transposed="a"),
     _cube(256, 0, 0, element="int8", transposed="b"),
+    _cube(256, 0, 0, element="f64"),
     _cube(128, 0, 0, batch=3),
     _cube(256, 0, 0, gelu=True),
 )

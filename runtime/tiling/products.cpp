@@ -33,6 +33,7 @@ constexpr int64_t fewestStages = 3;
 constexpr int64_t syncStages = 2;
 constexpr int64_t syncRegisters = 128;      // of a thread, for accumulators; of at most 256 threads
 constexpr int64_t syncRegistersF64 = 64;    // whose operands take twice as many
+constexpr int64_t syncRegistersF8 = 32;     // emulated: widening takes registers
 constexpr int64_t computingRegisters = 128; // for accumulators, beside what is computed on them
 constexpr int64_t fewRows = 32;             // fewer than the 64 of wgmma's left operand by far
 constexpr int64_t skinnyRows = 256;         // then the other operand streams from memory once
@@ -207,7 +208,9 @@ private:
 
   std::string syncRejection(const Candidate &candidate) const {
     int64_t registers = accumulatorRegisters(candidate.tile) / 256;
-    const int64_t most = main.kind == ElementKind::f64 ? syncRegistersF64 : syncRegisters;
+    const int64_t most = main.kind == ElementKind::f64                   ? syncRegistersF64
+                         : main.kind == ElementKind::f8 && !device.mmaF8 ? syncRegistersF8
+                                                                         : syncRegisters;
     if (registers > most)
       return "accumulators take " + text(registers) + " registers of " + text(most);
     int64_t stages = problem.numStages ? problem.numStages : main.trips > 1 ? syncStages : 1;

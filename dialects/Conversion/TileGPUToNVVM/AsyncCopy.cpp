@@ -37,9 +37,12 @@ struct CopyAsync : OpConversionPattern<tilegpu::CopyAsyncOp> {
     Location loc = op.getLoc();
     tile::ViewType viewType = op.getView().getType();
     tilegpu::SmemType dest = op.getDest().getType();
-    Layout layout(op.getLayout());
-    auto tile = RankedTensorType::get(dest.getShape(), dest.getElementType(), op.getLayout());
-    SmallVector<int64_t> step(op.getStep().value_or(dest.getShape()));
+    ArrayRef<int64_t> shape = op.getTileShape();
+    // Without dimensions of extent 1 it is the same registers.
+    Layout layout = shape.size() == dest.getShape().size() ? Layout(op.getLayout())
+                                                           : *Layout(op.getLayout()).reshaped(shape, dest.getShape());
+    auto tile = RankedTensorType::get(shape, dest.getElementType(), op.getLayout());
+    SmallVector<int64_t> step(op.getStep().value_or(shape));
     SmallVector<Value> indices =
         llvm::map_to_vector(adaptor.getIndices(), [](ValueRange index) -> Value { return index.front(); });
     SmallVector<TileAccess::Bounds> bounds;

@@ -305,17 +305,32 @@ void lowering::warpgroupBarrier(OpBuilder &builder, Location loc, Value warpgrou
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// Threads that hold `tile` put it where `base` says.
+void storeTile(OpBuilder &builder, Location loc, Value tile, ValueRange registers, tilegpu::SmemType type, Value base) {
+  Layout layout = Layout::of(tile.getType());
+  ThreadId thread = threadId(builder, loc);
+  SharedWalk walk(builder, loc, SharedPlacement::of(type), base, layout, type.getShape(), thread);
+  guarded(builder, loc, isOwner(builder, loc, layout, thread), [&] { walk.store(registers); });
+}
+
+struct LocalStore : OpConversionPattern<tilegpu::LocalStoreOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tilegpu::LocalStoreOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const final {
+    storeTile(rewriter, op.getLoc(), op.getSource(), adaptor.getSource(), op.getDest().getType(),
+              adaptor.getDest().front());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct LocalAlloc : OpConversionPattern<tilegpu::LocalAllocOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(tilegpu::LocalAllocOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const final {
     Location loc = op.getLoc();
-    tilegpu::SmemType type = op.getType();
-    Layout layout = Layout::of(op.getSource().getType());
     Value base = programMemory(rewriter, loc, op);
-    ThreadId thread = threadId(rewriter, loc);
-    SharedWalk walk(rewriter, loc, SharedPlacement::of(type), base, layout, type.getShape(), thread);
-    guarded(rewriter, loc, isOwner(rewriter, loc, layout, thread), [&] { walk.store(adaptor.getSource()); });
+    storeTile(rewriter, loc, op.getSource(), adaptor.getSource(), op.getType(), base);
     if (op.getAsyncReaders())
       NVVM::FenceProxyOp::create(rewriter, loc, NVVM::ProxyKind::async_shared,
                                  NVVM::SharedSpaceAttr::get(rewriter.getContext(), NVVM::SharedSpace::shared_cta));
@@ -360,5 +375,5 @@ struct Barrier : OpConversionPattern<tilegpu::BarrierOp> {
 } // namespace
 
 void tilec::lowering::populateSharedMemoryPatterns(const TileTypeConverter &types, Patterns &patterns) {
-  patterns.add<LocalAlloc, LocalReshape, LocalLoad, Barrier>(types, patterns.getContext());
+  patterns.add<LocalAlloc, LocalStore, LocalReshape, LocalLoad, Barrier>(types, patterns.getContext());
 }

@@ -2,6 +2,8 @@
 #include "dialects/TileGPU/IR/Layout.h"
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
 
+#include "dialects/TileGPU/IR/TmaAccess.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
@@ -204,6 +206,14 @@ LogicalResult TensorMapOp::verify() {
   return success();
 }
 
+LogicalResult LocalStoreOp::verify() {
+  RankedTensorType source = getSource().getType();
+  SmemType dest = getDest().getType();
+  if (source.getShape() != dest.getShape() || source.getElementType() != dest.getElementType())
+    return emitOpError("source and destination must have one shape and element type");
+  return success();
+}
+
 LogicalResult RingSlotOp::verify() {
   SmemType ring = getRing().getType(), slot = getType();
   if (ring.getShape().drop_front() != slot.getShape() || ring.getElementType() != slot.getElementType() ||
@@ -212,14 +222,20 @@ LogicalResult RingSlotOp::verify() {
   return success();
 }
 
+ArrayRef<int64_t> CopyAsyncOp::getTileShape() { return getShape().value_or(getDest().getType().getShape()); }
+
 LogicalResult CopyAsyncOp::verify() {
   tile::ViewType view = getView().getType();
   SmemType dest = getDest().getType();
+  ArrayRef<int64_t> shape = getTileShape();
   if (!view.isReadOnly())
     return emitOpError("copies from read views, found ") << view;
-  if (view.getRank() != dest.getRank() || view.getRank() != static_cast<int64_t>(getIndices().size()) ||
-      view.getRank() != getLayout().getRank() || view.getElementType() != dest.getElementType())
+  if (view.getRank() != static_cast<int64_t>(shape.size()) ||
+      view.getRank() != static_cast<int64_t>(getIndices().size()) || view.getRank() != getLayout().getRank() ||
+      view.getElementType() != dest.getElementType())
     return emitOpError("view, indices, layout and destination must have one rank and element type");
+  if (!keptDims(shape, dest.getShape()))
+    return emitOpError("the destination may lack dimensions of extent 1 only");
   return success();
 }
 

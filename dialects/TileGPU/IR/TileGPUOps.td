@@ -94,6 +94,17 @@ def TileGPU_LocalAllocOp : TileGPU_Op<"local_alloc", [
   let hasVerifier = 1;
 }
 
+def TileGPU_LocalStoreOp : TileGPU_Op<"local_store", [MemoryEffects<[MemWrite<SharedMemory>]>]> {
+  let summary = "Put a distributed tile into a stage of a ring";
+  let description = [{
+    The stage must be free, which nothing checks. As after `copy_async`, the tile may
+    be read after a barrier.
+  }];
+  let arguments = (ins TileGPU_Tile:$source, TileGPU_SmemType:$dest);
+  let assemblyFormat = "$source `into` $dest attr-dict `:` type($source) `,` type($dest)";
+  let hasVerifier = 1;
+}
+
 def TileGPU_LocalLoadOp : TileGPU_Op<"local_load", [MemoryEffects<[MemRead<SharedMemory>]>]> {
   let summary = "A distributed tile read from shared memory";
   let arguments = (ins TileGPU_SmemType:$source);
@@ -176,15 +187,22 @@ def TileGPU_CopyAsyncOp : TileGPU_Op<"copy_async", [MemoryEffects<[MemWrite<Shar
   let description = [{
     Each thread copies the elements it would hold under `layout`; indices and `step`
     are those of tile.load, and elements out of range become zero. The tile may be
-    read after a `copy_wait` that covers the group of this copy, and a barrier.
+    read after a `copy_wait` that covers the group of this copy, and a barrier. Without
+    `shape` the view's tile has the destination's; the destination may lack dimensions
+    of extent 1.
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$indices, TileGPU_SmemType:$dest,
-                       TileGPU_LayoutAttr:$layout, OptionalAttr<DenseI64ArrayAttr>:$step);
+                       TileGPU_LayoutAttr:$layout, OptionalAttr<DenseI64ArrayAttr>:$step,
+                       OptionalAttr<DenseI64ArrayAttr>:$shape);
   let assemblyFormat = [{
-    $view `[` $indices `]` `into` $dest `by` $layout (`step` $step^)? attr-dict
+    $view `[` $indices `]` `into` $dest `by` $layout (`step` $step^)? (`shape` $shape^)? attr-dict
     `:` type($view) `,` type($dest)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Of the view's tile.
+    ::llvm::ArrayRef<int64_t> getTileShape();
+  }];
 }
 
 def TileGPU_CopyCommitOp : TileGPU_Op<"copy_commit"> {

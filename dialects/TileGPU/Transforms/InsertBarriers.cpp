@@ -81,8 +81,8 @@ private:
       pending = {scratch, {}};
     } else if (Accesses own = accessesOf(op); !(own == Accesses())) {
       order(op, pending, own);
-      // Readers of a copy wait for it by themselves; later writers must wait for the copy as for a reader.
-      if (isa<CopyAsyncOp>(op))
+      // Readers of a ring wait for what fills it by themselves; later writers must wait for that as for a reader.
+      if (isa<CopyAsyncOp, LocalStoreOp>(op))
         std::swap(own.reads, own.writes);
       pending.add(own);
     }
@@ -119,6 +119,8 @@ private:
       accesses.writes.insert(memoryOf(alloc));
     else if (auto copy = dyn_cast<CopyAsyncOp>(op))
       accesses.writes.insert(memoryOf(copy.getDest()));
+    else if (auto store = dyn_cast<LocalStoreOp>(op))
+      accesses.writes.insert(memoryOf(store.getDest()));
     else if (isa<LocalLoadOp, MmaOp>(op))
       for (Value operand : op->getOperands())
         if (isa<SmemType>(operand.getType()))

@@ -68,5 +68,28 @@ def test_rows_that_are_not_aligned_are_loaded_through_registers(compile_and_run)
     c, a, b = operands(TILE, TILE, 33)
     machine = compile_and_run(matmul(c, a, b), [c, a, b], options="target=sm_80 num-warps=4")
     np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
-    per_turn = machine.counts["nvvm.cp.async.shared.global"]
-    assert per_turn > 0  # B's rows are aligned, A's are not
+    # B's rows are aligned, A's are not.
+    assert machine.counts["nvvm.cp.async.shared.global"] > 0
+    assert machine.counts["ld.global"] > 0
+
+
+@pytest.mark.parametrize("stages", [0, 2, 3])
+@pytest.mark.parametrize(("n", "k"), [(TILE, 33), (63, 65), (61, 31), (63, 0)])
+def test_what_waits_in_registers_equals_numpy(compile_and_run, stages, n, k):
+    c, a, b = operands(TILE, n, k)
+    options = f"target=sm_80 num-warps=4 num-stages={stages}"
+    machine = compile_and_run(matmul(c, a, b), [c, a, b], options=options)
+    np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+    assert machine.counts["nvvm.barrier0"] <= -(-k // DEPTH) + 3  # one a turn, three for the store
+
+
+def test_an_operand_that_is_computed_waits_in_registers(compile_and_run):
+    c, a, b = operands(TILE, TILE, 3 * DEPTH)
+    source = matmul(c, a, b).replace(
+        "%next = tile.mma %x,",
+        f"""%twice = arith.addf %x, %x : tensor<{TILE}x{DEPTH}xbf16>
+        %next = tile.mma %twice,""",
+    )
+    machine = compile_and_run(source, [c, a, b], options="target=sm_80 num-warps=4")
+    np.testing.assert_array_equal(c, 2 * (a.astype(np.float32) @ b.astype(np.float32)))
+    assert machine.counts["nvvm.cp.async.shared.global"] > 0  # of the other operand
