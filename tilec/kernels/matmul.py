@@ -50,7 +50,7 @@ def batched_matmul_kernel(
     c.store(acc.to(c.dtype).reshape(1, tm, tn))
 
 
-# Targets whose warps have no product of 8-bit floats emulate it, which may take some spilling.
+# Hopper's warps emulate products of 8-bit floats, which spills where rows are not aligned.
 _of_fp8 = tl.kernel(matmul_kernel.function)
 _batched_of_fp8 = tl.kernel(batched_matmul_kernel.function)
 
