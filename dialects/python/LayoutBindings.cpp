@@ -59,6 +59,12 @@ void tilec::bindLayouts(nb::module_ &parent) {
       nb::arg("shape"), nb::arg("warps"), nb::arg("whole_rows") = false, nb::arg("lhs") = nb::none(),
       nb::arg("rhs") = nb::none(), "lhs and rhs: (bits of an element, whether K is contiguous), of shared memory.");
   m.def(
+      "wgmma_acc",
+      [](const Integers &shape, int64_t warps, const Operand &lhs) {
+        return layoutText([&](auto give, void *to) { tilecLayoutWgmmaAcc(ref(shape), warps, ref(lhs), give, to); });
+      },
+      nb::arg("shape"), nb::arg("warps"), nb::arg("lhs") = nb::none());
+  m.def(
       "mma_lhs",
       [](const std::string &acc, const Integers &shape, int64_t bits) {
         return layoutText([&](auto give, void *to) { tilecLayoutMmaLhs(ref(acc), ref(shape), bits, give, to); });

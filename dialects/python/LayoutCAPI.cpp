@@ -77,14 +77,22 @@ void tilecLayoutBlocked(TilecIntegers shape, TilecIntegers order, int64_t vector
   give(Layout::blocked(unwrap(shape), unwrap(order), vector, numWarps), result, userData);
 }
 
+namespace {
+FragmentOrder orderOf(FragmentOrder::Side side, TilecOperand operand) {
+  return operand.bits == 0 ? FragmentOrder() : FragmentOrder::of(side, operand.bits, operand.alongK);
+}
+} // namespace
+
 void tilecLayoutMmaAcc(TilecIntegers shape, int64_t numWarps, bool wholeRows, TilecOperand lhs, TilecOperand rhs,
                        MlirStringCallback result, void *userData) {
-  auto order = [](FragmentOrder::Side side, TilecOperand operand) {
-    return operand.bits == 0 ? FragmentOrder() : FragmentOrder::of(side, operand.bits, operand.alongK);
-  };
-  give(Layout::mmaAcc(unwrap(shape), numWarps, wholeRows, order(FragmentOrder::Side::rows, lhs),
-                      order(FragmentOrder::Side::columns, rhs)),
+  give(Layout::mmaAcc(unwrap(shape), numWarps, wholeRows, orderOf(FragmentOrder::Side::rows, lhs),
+                      orderOf(FragmentOrder::Side::columns, rhs)),
        result, userData);
+}
+
+void tilecLayoutWgmmaAcc(TilecIntegers shape, int64_t numWarps, TilecOperand lhs, MlirStringCallback result,
+                         void *userData) {
+  give(Layout::wgmmaAcc(unwrap(shape), numWarps, orderOf(FragmentOrder::Side::rows, lhs)), result, userData);
 }
 
 void tilecLayoutMmaLhs(MlirStringRef acc, TilecIntegers shape, int64_t elementBits, MlirStringCallback result,

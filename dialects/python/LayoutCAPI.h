@@ -30,6 +30,8 @@ typedef struct {
 
 MLIR_CAPI_EXPORTED void tilecLayoutMmaAcc(TilecIntegers shape, int64_t numWarps, bool wholeRows, TilecOperand lhs,
                                           TilecOperand rhs, MlirStringCallback result, void *userData);
+MLIR_CAPI_EXPORTED void tilecLayoutWgmmaAcc(TilecIntegers shape, int64_t numWarps, TilecOperand lhs,
+                                            MlirStringCallback result, void *userData);
 MLIR_CAPI_EXPORTED void tilecLayoutMmaLhs(MlirStringRef acc, TilecIntegers shape, int64_t elementBits,
                                           MlirStringCallback result, void *userData);
 MLIR_CAPI_EXPORTED void tilecLayoutMmaRhs(MlirStringRef acc, TilecIntegers shape, int64_t elementBits,

@@ -143,12 +143,18 @@ Layout Layout::mmaAcc(ArrayRef<int64_t> shape, int64_t numWarps, bool wholeRows,
   return layout;
 }
 
-Layout Layout::wgmmaAcc(ArrayRef<int64_t> shape, int64_t numWarps) {
+Layout Layout::wgmmaAcc(ArrayRef<int64_t> shape, int64_t numWarps, FragmentOrder rows) {
   Layout layout;
-  layout.registers = {along(1, 1), along(0, 8)};
-  layout.lanes = {along(1, 2), along(1, 4), along(0, 1), along(0, 2), along(0, 4)};
-  int64_t rowExtent = kRows;
-  addWarps(layout, 0, numWarps, rowExtent);
+  layout.registers = {along(1, 1), along(0, rows.half)};
+  layout.lanes = {along(1, 2), along(1, 4)};
+  int64_t taken = rows.half, rowExtent = 1;
+  for (int64_t place : rows.lanes) {
+    layout.lanes.push_back(along(0, place));
+    taken |= place;
+  }
+  for (; layout.numWarps() < numWarps || (taken & rowExtent) != 0; rowExtent *= 2)
+    if ((taken & rowExtent) == 0)
+      layout.warps.push_back(along(0, rowExtent));
   layout.repeat = {static_cast<int64_t>(llvm::divideCeil(shape[0], rowExtent)),
                    static_cast<int64_t>(llvm::divideCeil(shape[1], kColumns))};
   return layout;

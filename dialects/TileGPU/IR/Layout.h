@@ -66,8 +66,9 @@ public:
   static Layout mmaAcc(llvm::ArrayRef<int64_t> shape, int64_t numWarps, bool wholeRows = false, FragmentOrder rows = {},
                        FragmentOrder columns = {});
   /// Accumulator fragments of wgmma m64nN (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"): warps divide
-  /// M. `shape` is (M, N), multiples of 16 `numWarps` and 8.
-  static Layout wgmmaAcc(llvm::ArrayRef<int64_t> shape, int64_t numWarps);
+  /// M. `shape` is (M, N), multiples of 16 `numWarps` and 8. `rows` says which of the tile an instruction's are when
+  /// the left operand comes from registers; warps take the places that it leaves.
+  static Layout wgmmaAcc(llvm::ArrayRef<int64_t> shape, int64_t numWarps, FragmentOrder rows = {});
   /// Accumulators of scalar multiply-adds: a thread has a block of rows and columns, so that it uses every
   /// operand element it reads several times.
   static Layout outerProduct(llvm::ArrayRef<int64_t> shape, int64_t numWarps);

@@ -3,6 +3,8 @@
 import ml_dtypes
 import numpy as np
 import pytest
+from banks import wavefronts
+from layout_spread import Spread, assert_covers_once
 from views import partition, view
 
 from tilec._mlir._mlir_libs._tilec import layouts
@@ -112,8 +114,6 @@ def test_f64_takes_any_depth_of_four(compile_and_run, target, k):
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 @pytest.mark.parametrize("along_k", [False, True])
 def test_right_fragments_hold_the_columns_of_their_accumulators(bits, along_k):
-    from layout_spread import Spread, assert_covers_once
-
     acc = layouts.mma_acc([64, 128], 4, lhs=(bits, True), rhs=(bits, along_k))
     assert_covers_once(acc, (64, 128))
     rhs = layouts.mma_rhs(acc, [64, 128], bits)
@@ -121,3 +121,32 @@ def test_right_fragments_hold_the_columns_of_their_accumulators(bits, along_k):
     for warp in range(4):
         columns = [set(Spread.of(x).coords[warp, ..., 1].ravel().tolist()) for x in (acc, rhs)]
         assert columns[0] == columns[1]
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+def test_wgmma_reads_rows_of_tf32_from_registers_without_conflicts(warps):
+    """The left operand of an exchanged product, as the copy engine stored it: K by rows."""
+    m, k = 16 * warps, 32
+    acc = layouts.wgmma_acc([m, 64], warps, lhs=(32, False))
+    assert_covers_once(acc, (m, 64))
+    lhs = layouts.mma_lhs(acc, [m, k], 32)
+    assert_covers_once(lhs, (m, k))
+    coords = Spread.of(lhs).coords
+    rows, depths = coords[..., 0], coords[..., 1]
+    panel, byte = np.divmod(4 * rows, 128)  # 128-byte swizzle, dialects/TileGPU/IR/TileGPUAttrs.td
+    address = panel * (128 * k) + depths * 128 + (byte ^ depths % 8 * 16)
+    # Registers 0 and 1 are neighbours in memory: one access of eight bytes.
+    assert np.array_equal(address[:, :, 1::2], address[:, :, ::2] + 4)
+    for warp in range(warps):
+        for register in range(0, address.shape[2], 2):
+            assert wavefronts(address[warp, :, register].tolist(), 8) == 2
+
+
+def test_wgmma_in_its_own_order_is_the_ptx_table():
+    acc = Spread.of(layouts.wgmma_acc([64, 8], 4)).coords
+    lane, warp = np.arange(32)[None, :, None], np.arange(4)[:, None, None]
+    register = np.arange(4)[None, None, :]
+    row = 16 * warp + lane // 4 + 8 * (register // 2)
+    column = lane % 4 * 2 + register % 2
+    expected = np.stack(np.broadcast_arrays(row, column + 0 * row), axis=-1)
+    assert np.array_equal(acc, expected)
