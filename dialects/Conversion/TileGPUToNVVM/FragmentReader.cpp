@@ -17,7 +17,7 @@ using tilegpu::Coords;
 using tilegpu::Layout;
 
 namespace {
-constexpr int64_t kWordBytes = 4;
+constexpr int64_t kRegisterBytes = 4;
 /// Rows of 16 bytes of one ldmatrix matrix, and matrices of one instruction.
 constexpr int64_t kMatrixRows = 8, kMostMatrices = 4;
 /// Rows of four bytes that a transposition in registers takes.
@@ -33,7 +33,7 @@ Basis along(int64_t dim, int64_t value) {
 FragmentReader::FragmentReader(OpBuilder &builder, Location loc, tilegpu::SmemType type, Value base,
                                const Layout &fragment, int64_t kDim, ThreadId thread)
     : builder(builder), loc(loc), type(type), placement(SharedPlacement::of(type)), layout(fragment), thread(thread),
-      wordBits(llvm::Log2_64(std::max<int64_t>(1, kWordBytes / type.getElementBytes()))),
+      wordBits(llvm::Log2_64(std::max<int64_t>(1, kRegisterBytes / type.getElementBytes()))),
       transposes(placement.contiguous != kDim) {
   layout.repeat.assign(layout.rank(), 1);
   way = choose(kDim);
@@ -78,7 +78,7 @@ FragmentReader::Way FragmentReader::choose(int64_t kDim) {
 /// True when every word of the fragment is one matrix of ldmatrix, with eight rows of 16 bytes as they lie in memory.
 bool FragmentReader::hasMatrices(int64_t kDim) const {
   const int64_t packed = int64_t(1) << wordBits;
-  if (type.getElementBytes() > kWordBytes || layout.lanes[0] != along(kDim, packed) ||
+  if (type.getElementBytes() > kRegisterBytes || layout.lanes[0] != along(kDim, packed) ||
       layout.lanes[1] != along(kDim, 2 * packed))
     return false;
   if (!transposes)
@@ -200,7 +200,7 @@ bool FragmentReader::leads(int64_t word) const {
 
 SmallVector<Value> FragmentReader::loadWords(ArrayRef<int64_t> origin) {
   SmallVector<Value> words(numWords());
-  Type unit = type.getElementBytes() > kWordBytes ? type.getElementType() : Type(builder.getI32Type());
+  Type unit = type.getElementBytes() > kRegisterBytes ? type.getElementType() : Type(builder.getI32Type());
   for (int64_t word = 0; word < numWords(); ++word)
     if (leads(word))
       for (auto [place, value] : llvm::enumerate(loadShared(builder, loc, addresses->at(word << wordBits, origin),
@@ -211,7 +211,7 @@ SmallVector<Value> FragmentReader::loadWords(ArrayRef<int64_t> origin) {
 
 SmallVector<Value> FragmentReader::loadBytes(ArrayRef<int64_t> origin) {
   SmallVector<Value> words(numWords());
-  const int64_t count = (int64_t(1) << neighbours.size()) / kWordBytes;
+  const int64_t count = (int64_t(1) << neighbours.size()) / kRegisterBytes;
   for (int64_t word = 0; word < numWords(); ++word) {
     if (!leads(word))
       continue;
@@ -222,7 +222,7 @@ SmallVector<Value> FragmentReader::loadBytes(ArrayRef<int64_t> origin) {
     for (int64_t part = 0; part < count; ++part) {
       SmallVector<Value> taken = llvm::map_to_vector(rows, [&](ArrayRef<Value> row) { return row[part]; });
       for (auto [place, value] : llvm::enumerate(transposed(taken)))
-        words[neighbourOf(word, part * kWordBytes + static_cast<int64_t>(place))] = value;
+        words[neighbourOf(word, part * kRegisterBytes + static_cast<int64_t>(place))] = value;
     }
   }
   return words;

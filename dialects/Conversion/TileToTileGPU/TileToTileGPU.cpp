@@ -153,12 +153,9 @@ std::optional<Obstacle> whyNotDivided(tile::MmaOp op, StringRef unit, int64_t ro
 
 /// Why tensor cores do not multiply elements of these types.
 std::optional<Obstacle> whyNotOfTypes(tile::MmaOp op, TargetAttr target) {
-  constexpr std::pair<StringLiteral, StringLiteral> kTypes[] = {{"mma_f16", "f16"},
-                                                                {"mma_bf16", "bf16"},
-                                                                {"mma_tf32", "tf32"},
-                                                                {"mma_f64", "f64"},
-                                                                {"mma_i8", "i8 into i32"},
-                                                                {"fp8_mma", "e4m3 and e5m2 into f32"}};
+  constexpr std::pair<StringLiteral, StringLiteral> kTypes[] = {
+      {"mma_f16", "f16"}, {"mma_bf16", "bf16"},      {"mma_tf32", "tf32"},
+      {"mma_f64", "f64"}, {"mma_i8", "i8 into i32"}, {"fp8_mma", "e4m3 and e5m2 into f32"}};
   StringRef feature = tensorCoreFeature(op);
   if (!feature.empty() && target.has(feature))
     return std::nullopt;

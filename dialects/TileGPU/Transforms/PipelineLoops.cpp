@@ -131,7 +131,8 @@ int64_t carriedRegisters(scf::ForOp loop) {
   return registers;
 }
 
-/// What feeds products of the loop and can be copied or loaded ahead. Registers hold all tiles that wait there, or none.
+/// What feeds products of the loop and can be copied or loaded ahead. Registers hold all tiles that wait there, or
+/// none.
 SmallVector<Stream> findStreams(scf::ForOp loop, int64_t numWarps) {
   SmallVector<Stream> copied, all;
   int64_t held = 0;
