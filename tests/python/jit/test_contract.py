@@ -153,7 +153,7 @@ def test_dtype_that_wgmma_does_not_multiply_is_told_the_nearest():
         [
             HOPPER,
             "the tensor cores of sm_90a do not multiply f32 x f32 into f32, they multiply f16, "
-            "bf16, tf32, i8 into i32, e4m3 and e5m2 into f32",
+            "bf16, tf32, f64, i8 into i32, e4m3 and e5m2 into f32",
         ],
         "the nearest dtype is tf32: x.to(tl.tfloat32) on both operands",
     )
