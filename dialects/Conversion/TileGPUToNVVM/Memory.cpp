@@ -137,8 +137,9 @@ struct Store : OpConversionPattern<tile::StoreOp> {
                                         .getResults());
       else
         llvm::append_range(indices, firsts(adaptor.getIndices()));
-      // A program's own tile starts inside; it ends inside when its extent divides the array's.
-      for (auto [extent, divisor] : llvm::zip_equal(tile.getShape(), type.getDivisible()))
+      // A program's own tile starts inside, and ends inside when its extent divides the array's. A part of it may lie
+      // beyond where the whole does not.
+      for (auto [extent, divisor] : llvm::zip_equal(partition.getTileShape(), type.getDivisible()))
         bounds.push_back({/*lower=*/false, /*upper=*/divisor % extent != 0});
     } else {
       type = cast<tile::ViewType>(op.getDest().getType());

@@ -257,6 +257,5 @@ std::variant<TmaAccess, std::string> TmaAccess::ofStore(Value dest, ArrayRef<int
     return *why;
   access.extent = llvm::map_to_vector(access.dims, [&](int64_t dim) { return shape[dim]; });
   access.box = access.extent;
-  access.rowAlignBytes = view.getDivisible()[(*kept)[inner]] * bytes;
   return access;
 }

@@ -17,7 +17,6 @@ struct TmaAccess {
   llvm::SmallVector<int64_t> dims;   ///< the tile's dimensions in that order
   llvm::SmallVector<int64_t> box;    ///< elements of one transfer, in that order
   llvm::SmallVector<int64_t> extent; ///< elements of the whole tile, in that order
-  int64_t rowAlignBytes = 0;         ///< of a stored array: what the bytes of its rows are a multiple of
 
   /// The access, or why there is none. `dest` may lack dimensions of extent 1 that the loaded tile has.
   static std::variant<TmaAccess, std::string> of(tile::LoadOp load, SmemType dest);

@@ -14,10 +14,6 @@ using namespace tilec;
 using namespace tilec::tilegpu;
 
 namespace {
-bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
-ArrayRef<int64_t> shapeOf(Value tile) { return cast<RankedTensorType>(tile.getType()).getShape(); }
-
 class Slicer {
 public:
   Slicer(Slice slice, Operation *behind) : slice(slice), builder(behind) {}
@@ -49,6 +45,9 @@ public:
   }
 
 private:
+  static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+  static ArrayRef<int64_t> shapeOf(Value tile) { return cast<RankedTensorType>(tile.getType()).getShape(); }
+
   struct Part {
     Value value;
     int64_t dim = 0;
