@@ -24,8 +24,9 @@ constexpr double crowdedL2 = 0.9;
 constexpr double uncovered = 1.6;     // where nobody multiplies while a left operand goes to registers
 constexpr double clusterCycles = 600; // to start one, and until all of it has ended
 constexpr double splitCycles = 1300;  // partial sums, added through shared memory
-constexpr double addedPerCycle = 8, addedForOnePerCycle = 2.4; // each program some columns, or one of them all
-constexpr double largeClusterCycles = 3500;                    // few places are free for one
+constexpr double addedPerCycle = 3.6, addedForOnePerCycle = 2.4; // each program some columns, or one of them all
+constexpr double splitDoubt = 1.02;         // what sharing has to gain by, as far as this model can tell
+constexpr double largeClusterCycles = 3500; // few places are free for one
 
 constexpr int64_t stagingBytes = 2 * 64 * 128; // of a warpgroup: two buffers of 64 rows for the way out
 constexpr int64_t barrierBytes = 1024;
@@ -55,7 +56,8 @@ public:
       consider(shape, !readsAsWritten() && readsExchanged());
     if (readsExchanged() && main.m.dim >= 0 && rowsOf(main.m) <= fewRows)
       for (const ProductShape &shape : fewRowsShapes)
-        consider(shape, /*exchanged=*/true);
+        if (shape.n >= rowsOf(main.m)) // or the other operand would be read more than once
+          consider(shape, /*exchanged=*/true);
     const Candidate *best = cheapest();
     if (!best) {
       for (const ProductShape &shape : warpShapes)
@@ -303,6 +305,8 @@ private:
                                             (finishesColumns(candidate) ? addedPerCycle : addedForOnePerCycle);
     if (candidate.splitK > 4)
       candidate.cycles += largeClusterCycles;
+    if (candidate.splitK > 1)
+      candidate.cycles *= splitDoubt;
   }
 
   /// CTAs that run at once: a cluster needs neighbouring multiprocessors, of which groups have a few left over.

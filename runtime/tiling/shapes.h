@@ -34,7 +34,8 @@ inline constexpr ProductShape warpgroupShapes[] = {
     {Schedule::single, 64, 32, 1, 0.2},
 };
 
-/// Tiles for products with few rows, whose operands are exchanged: `m` runs along the columns of the product.
+/// Tiles for products with few rows, whose operands are exchanged: `m` runs along the columns of the product. Memory
+/// limits them; their efficiencies are guesses that only order tiles which cost the same there.
 inline constexpr ProductShape fewRowsShapes[] = {
     {Schedule::single, 64, 8, 1, 0.2},        {Schedule::single, 64, 16, 1, 0.3},
     {Schedule::single, 64, 32, 1, 0.4},       {Schedule::single, 128, 8, 1, 0.3},

@@ -113,10 +113,18 @@ MEASURED = {
     (128, 8192, 8192): {(s, 64, 128) for s in ONE_OR_TWO},
     (64, 8192, 8192): {(s, 64, n) for s in ONE_OR_TWO for n in (64, 128)},
     (64, 4096, 4096): {(s, 64, n) for s in ONE_OR_TWO for n in (64, 128)},
-    (32, 16384, 4096): {("single", 32, 128)},
+    (32, 4096, 16384): {("single", 32, 64)},
     (16, 8192, 8192): {(s, 16, 64) for s in ONE_OR_TWO},
     (512, 1024, 4096): {(s, 64, 64) for s in ONE_OR_TWO},
-    (256, 256, 8192): {("single", 64, 64), ("single", 64, 128)},
+    (256, 256, 8192): {("single", 64, 64)},
+    (192, 712, 5568): {("single", 64, 128)},
+    (64, 1024, 8192): {("single", 64, 64)},
+    (200, 200, 4000): {("single", 64, 64)},
+    (96, 2048, 4096): {("pingpong", 64, 64)},
+    (384, 640, 2048): {("pingpong", 64, 64)},
+    (640, 896, 3072): {(s, 64, 128) for s in ONE_OR_TWO} | {("pingpong", 128, 64)},
+    (1712, 1784, 2528): {("pingpong", 192, 128)},
+    (3856, 576, 3992): {(s, 128, 192) for s in ("cooperative", "pingpong")},
 }
 
 
@@ -182,6 +190,7 @@ extents = st.integers(1, 16384)
 
 @settings(max_examples=200, deadline=None)
 @given(extents, extents, st.integers(0, 16384), st.sampled_from(sorted(TARGETS)), st.booleans())
+@example(9473, 10177, 152, HOPPER, True)
 def test_every_product_gets_a_feasible_plan(m, n, k, target, transposed):
     limits = TARGETS[target].limits
     arrays = product_arrays(m, n, k, **({"order": (0, 1)} if transposed else {}))
@@ -189,8 +198,10 @@ def test_every_product_gets_a_feasible_plan(m, n, k, target, transposed):
     chosen = plan["chosen"]
     assert chosen["rejected"] == ""
     tm, tn = plan["tile"]
-    assert chosen["programs"] == math.ceil(m / tm) * math.ceil(n / tn)
-    ctas = chosen["programs"] * chosen["split_k"]
+    rows, columns = math.ceil(m / tm), math.ceil(n / tn)
+    assert chosen["programs"] == rows * columns
+    together = chosen["cluster"][0]  # of which the last may have rows too many
+    ctas = math.ceil(rows / together) * together * columns * chosen["split_k"]
     assert chosen["waves"] == math.ceil(ctas / limits.multiprocessors)
     assert (tm + tn) * 128 * 2 <= limits.shared_per_block_bytes
     warps = chosen["num_warps"] or 8

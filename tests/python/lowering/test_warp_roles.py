@@ -5,6 +5,7 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
+from tilec_cases.exchanged_products import by_rows_in_tf32
 from warp_roles import assert_sound, compile_kernel, planned
 
 import tilec as tl
@@ -73,22 +74,11 @@ def test_products_of_few_rows_are_sound(tile):
         assert_sound(compiled, shapes_of(*tile, 64, tiles=tiles, turns=turns), CTAS, seeds=4)
 
 
-@tl.kernel
-def in_tf32(c, a, b, *, tk: tl.Constant[int] = 32):
-    i, j = c.index
-    tm, tn = c.tile_shape
-    acc = tl.zeros((tm, tn), tl.float32)
-    for k in range(a.num_tiles(1, tk)):
-        x, y = a.load((i, k), (tm, tk)), b.load((k, j), (tk, tn))
-        acc = tl.mma(x.to(tl.tfloat32), y.to(tl.tfloat32), acc)
-    c.store(acc)
-
-
 @pytest.mark.parametrize("schedule", ["cooperative", "pingpong", "single"])
 @pytest.mark.parametrize("tile", [(64, 128), (256, 128)])
 def test_left_operands_that_go_through_registers_are_sound(tile, schedule):
     c, a, b = arrays((512, 512), (512, 256), (256, 512), dtype=np.float32)
-    compiled = compile_kernel(in_tf32, tl.partition(c, tile), a, b)
+    compiled = compile_kernel(by_rows_in_tf32, tl.partition(c, tile), a, b)
     compiled = planned(compiled, {"schedule": schedule, "cluster": [1, 1], "raster": 4})
     assert "tilegpu.local_load" in compiled.tilegpu
     for tiles, turns in itertools.product((1, 3), (1, 2, 5)):

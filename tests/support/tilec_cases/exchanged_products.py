@@ -20,7 +20,7 @@ from tilec_cases.hopper_products import (
     random_values,
     some_shape,
 )
-from tilec_cases.nearly_products import BF16, F16, F32, plain, product
+from tilec_cases.nearly_products import BF16, F16, F32, plain, product, two_into_one
 
 
 @tl.kernel
@@ -43,17 +43,6 @@ def with_bias_and_residual(c, a, b, bias, residual, *, tk: tl.Constant[int] = 64
         acc = tl.mma(a.load((i, k), (tm, tk)), b.load((k, j), (tk, tn)), acc)
     acc = acc + bias.load((j,), (tn,)).to(tl.float32)
     c.store((acc + residual.load_like(c).to(tl.float32)).to(c.dtype))
-
-
-@tl.kernel
-def two_into_one(c, a, b, d, e, *, tk: tl.Constant[int] = 64):
-    i, j = c.index
-    tm, tn = c.tile_shape
-    acc = tl.zeros((tm, tn), tl.float32)
-    for k in range(a.num_tiles(1, tk)):
-        acc = tl.mma(a.load((i, k), (tm, tk)), b.load((k, j), (tk, tn)), acc)
-        acc = tl.mma(d.load((i, k), (tm, tk)), e.load((k, j), (tk, tn)), acc)
-    c.store(acc.to(c.dtype))
 
 
 FEW_ROWS = [(8, 64), (16, 64), (16, 128), (24, 64), (32, 128), (32, 256), (40, 64)]
