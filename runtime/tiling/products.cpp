@@ -301,8 +301,7 @@ private:
     if (candidate.clusterM > 1)
       candidate.cycles += clusterCycles;
     if (candidate.splitK > 1)
-      candidate.cycles += splitCycles + static_cast<double>(accumulatorRegisters(candidate.tile)) /
-                                            (finishesColumns(candidate) ? addedPerCycle : addedForOnePerCycle);
+      candidate.cycles += splitCycles + addingCycles(candidate);
     if (candidate.splitK > 4)
       candidate.cycles += largeClusterCycles;
     if (candidate.splitK > 1)
@@ -321,10 +320,14 @@ private:
 
   bool rowsAligned() const { return main.a.straddling == 0 && main.b.straddling == 0; }
 
-  /// Every program that shares a tile can finish some columns of the accumulators.
-  bool finishesColumns(const Candidate &candidate) const {
-    const int64_t columns = (candidate.exchanged ? main.m : main.n).in(candidate.tile);
-    return candidate.schedule != Schedule::sync && columns % (8 * candidate.splitK) == 0;
+  /// To add up what the programs of a tile have. Each finishes some columns, in units of 8; without roles one all.
+  double addingCycles(const Candidate &candidate) const {
+    const auto elements = static_cast<double>(accumulatorRegisters(candidate.tile));
+    if (candidate.schedule == Schedule::sync)
+      return elements / addedForOnePerCycle;
+    const int64_t columns = (candidate.exchanged ? main.m : main.n).in(candidate.tile), unit = 8;
+    const int64_t share = ceilDiv(columns, unit * candidate.splitK) * unit;
+    return elements * static_cast<double>(share * candidate.splitK) / static_cast<double>(columns) / addedPerCycle;
   }
 
   bool canShareRight(const Candidate &candidate) const {

@@ -43,23 +43,27 @@ public:
     pitch = roles.programWarps * tilegpu::kLanes * words * kWordBytes;
   }
 
-  /// Where the columns of every CTA's are: registers `first` of the first CTA's, and `distance` registers to the
-  /// next's.
+  /// Where the columns of every CTA are: the registers of the first CTA's, and how the others' follow.
   struct Columns {
-    SmallVector<int64_t> first;
-    int64_t distance = 0;
+    SmallVector<int64_t> registers;
+    int64_t unitRegisters = 0;   // from a unit of columns to the next
+    int64_t width = 0, last = 0; // units of a CTA's columns, and the first of the last CTA's
   };
 
   static Columns columnsOf(tilegpu::ClusterSumOp op) {
+    constexpr int64_t kUnit = 8;
     const Layout source = Layout::of(op.getSource().getType()), result = Layout::of(op.getType());
     std::map<Coords, int64_t> places;
     for (int64_t reg = 0; reg < source.numRegisters(); ++reg)
       places[source.coords(reg, /*lane=*/0, /*warp=*/0)] = reg;
-    Columns columns;
+    const int64_t width = op.getType().getDimSize(1), columns = op.getSource().getType().getDimSize(1);
+    Columns found;
     for (int64_t reg = 0; reg < result.numRegisters(); ++reg)
-      columns.first.push_back(places.at(result.coords(reg, 0, 0)));
-    columns.distance = places.at({0, op.getType().getDimSize(1)});
-    return columns;
+      found.registers.push_back(places.at(result.coords(reg, 0, 0)));
+    found.unitRegisters = columns == kUnit ? 0 : places.at({0, kUnit});
+    found.width = width / kUnit;
+    found.last = (columns - width) / kUnit;
+    return found;
   }
 
   /// The sum of this CTA's columns.
@@ -69,17 +73,19 @@ public:
     for (int64_t group = 0; group < groups; ++group)
       put(base, group, own.slice(group * words, words));
     meet();
+    Value first = arith::MulIOp::create(builder, loc, rank, constantI32(builder, loc, columns.width));
+    first = arith::MinUIOp::create(builder, loc, first, constantI32(builder, loc, columns.last));
     Value start = offsetPointer(
         builder, loc, base,
-        arith::MulIOp::create(builder, loc, rank, constantI32(builder, loc, columns.distance / words * pitch)));
+        arith::MulIOp::create(builder, loc, first, constantI32(builder, loc, columns.unitRegisters / words * pitch)));
     Value here = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), start);
     SmallVector<SmallVector<Value>> parts;
     for (int64_t cta = 0; cta < roles.cluster; ++cta) {
       Value there = remote(here, cta);
-      for (size_t reg = 0; reg < columns.first.size(); reg += words)
-        parts.push_back(get(there, columns.first[reg] / words));
+      for (size_t reg = 0; reg < columns.registers.size(); reg += words)
+        parts.push_back(get(there, columns.registers[reg] / words));
     }
-    const size_t own = columns.first.size() / words;
+    const size_t own = columns.registers.size() / words;
     SmallVector<Value> sums;
     for (size_t group = 0; group < own; ++group) {
       SmallVector<Value> sum = parts[group];
@@ -88,7 +94,7 @@ public:
       llvm::append_range(sums, sum);
     }
     if (!leavesOpen)
-      clusterBarrier(builder, loc);
+      leaveCluster(builder, loc);
     return sums;
   }
 
@@ -103,7 +109,7 @@ public:
     meet();
     SmallVector<Value> sums = collect(rank, share, groups);
     if (!leavesOpen)
-      clusterBarrier(builder, loc);
+      leaveCluster(builder, loc);
     return sums;
   }
 
@@ -251,6 +257,11 @@ Value lowering::clusterRank(OpBuilder &builder, Location loc) {
 
 void lowering::clusterBarrier(OpBuilder &builder, Location loc) {
   for (StringRef half : {"barrier.cluster.arrive.relaxed.aligned;", "barrier.cluster.wait.acquire.aligned;"})
+    inlineAsm(builder, loc, half, "~{memory}", {}, {}, /*sideEffects=*/true);
+}
+
+void lowering::leaveCluster(OpBuilder &builder, Location loc) {
+  for (StringRef half : {"barrier.cluster.arrive.release.aligned;", "barrier.cluster.wait.acquire.aligned;"})
     inlineAsm(builder, loc, half, "~{memory}", {}, {}, /*sideEffects=*/true);
 }
 

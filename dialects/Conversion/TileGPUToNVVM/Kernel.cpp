@@ -147,7 +147,7 @@ struct Kernel : OpConversionPattern<tile::KernelOp> {
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), rewriter.getI32IntegerAttr(ctas));
     for (StringRef name : {tilegpu::TileGPUDialect::kNumWarps, tilegpu::TileGPUDialect::kProducerWarps,
                            tilegpu::TileGPUDialect::kPrograms, tilegpu::TileGPUDialect::kCluster,
-                           tilegpu::TileGPUDialect::kMovesRegisters})
+                           tilegpu::TileGPUDialect::kMovesRegisters, tilegpu::TileGPUDialect::kSharesTiles})
       if (Attribute value = op->getAttr(name)) // for what is converted later
         function->setAttr(name, value);
     if (!isGrouped)

@@ -66,6 +66,9 @@ struct Roles {
 mlir::Value clusterRank(mlir::OpBuilder &builder, mlir::Location loc);
 /// All threads of the cluster that have not ended meet here. What they have written is not ordered.
 void clusterBarrier(mlir::OpBuilder &builder, mlir::Location loc);
+/// Likewise; and what they have read of each other's shared memory has arrived. A relaxed arrival does not wait for it,
+/// and memory of a CTA that has ended cannot be read.
+void leaveCluster(mlir::OpBuilder &builder, mlir::Location loc);
 
 /// i1: the one thread of its warpgroup that arrives at barriers for all and starts their copies.
 mlir::Value speaksForWarpgroup(mlir::OpBuilder &builder, mlir::Location loc);

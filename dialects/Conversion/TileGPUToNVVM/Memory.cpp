@@ -127,6 +127,7 @@ struct Store : OpConversionPattern<tile::StoreOp> {
     RankedTensorType tile = op.getValue().getType();
     SmallVector<TileAccess::Bounds> bounds;
     SmallVector<Value> indices;
+    const ArrayRef<int64_t> step = op.getStep().value_or(tile.getShape());
     tile::ViewType type;
     if (auto partition = dyn_cast<tile::PartitionType>(op.getDest().getType())) {
       type = partition.getView();
@@ -147,8 +148,8 @@ struct Store : OpConversionPattern<tile::StoreOp> {
       for (int64_t dim = 0; dim < type.getRank(); ++dim)
         bounds.push_back({/*lower=*/!isNonNegative(op, dim), /*upper=*/true});
     }
-    TileAccess access(rewriter, loc, type, unpackView(rewriter, loc, type, adaptor.getDest()), tile, indices,
-                      tile.getShape(), bounds);
+    TileAccess access(rewriter, loc, type, unpackView(rewriter, loc, type, adaptor.getDest()), tile, indices, step,
+                      bounds);
     Value owner = access.owner();
     ValueRange registers = adaptor.getValue();
     for (int64_t number = 0; number < access.numVectors(); ++number) {

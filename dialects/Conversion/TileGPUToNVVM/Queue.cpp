@@ -351,9 +351,10 @@ struct RolesToBranches : OpConversionPattern<tilegpu::RolesOp> {
                                      programRegisters(roles, tilegpu::TargetAttr::of(op).limit("registers_per_sm")),
                                      NVVM::SetMaxRegisterAction::increase);
     rewriter.inlineBlockBefore(&op.getConsumer().front(), roleBranch.elseBlock()->getTerminator());
-    if (roles.cluster > 1) { // until no other CTA can arrive at the barriers of this one
+    if (roles.cluster > 1) { // until no other CTA can arrive at the barriers of this one, or read its memory
       rewriter.setInsertionPoint(roleBranch.elseBlock()->getTerminator());
-      clusterBarrier(rewriter, loc);
+      function && function->hasAttr(tilegpu::TileGPUDialect::kSharesTiles) ? leaveCluster(rewriter, loc)
+                                                                           : clusterBarrier(rewriter, loc);
     }
     rewriter.eraseOp(op);
     return success();

@@ -143,6 +143,15 @@ LogicalResult NumTilesOp::verify() { return verifyDim(*this, getView().getType()
 // Memory
 //===----------------------------------------------------------------------===//
 
+static LogicalResult verifyStep(Operation *op, std::optional<ArrayRef<int64_t>> steps, int64_t rank) {
+  if (steps && static_cast<int64_t>(steps->size()) != rank)
+    return op->emitOpError("step must have one entry a dimension: expected ") << rank << ", found " << steps->size();
+  for (int64_t step : steps.value_or(ArrayRef<int64_t>()))
+    if (step < 1)
+      return op->emitOpError("steps must be positive, found ") << step;
+  return success();
+}
+
 LogicalResult LoadOp::verify() {
   ViewType view = getView().getType();
   int64_t rank = view.getRank();
@@ -150,11 +159,8 @@ LogicalResult LoadOp::verify() {
     return emitOpError("needs one index a dimension: expected ") << rank << ", found " << getIndices().size();
   if (getType().getRank() != rank)
     return emitOpError("tile must have the view's rank ") << rank << ", found " << getType().getRank();
-  if (getStep() && static_cast<int64_t>(getStep()->size()) != rank)
-    return emitOpError("step must have one entry a dimension: expected ") << rank << ", found " << getStep()->size();
-  for (int64_t step : getStep().value_or(ArrayRef<int64_t>()))
-    if (step < 1)
-      return emitOpError("steps must be positive, found ") << step;
+  if (failed(verifyStep(*this, getStep(), rank)))
+    return failure();
   if (getPad() && failed(verifyElementType(*this, "pad", view.getElementType(), getPad().getType())))
     return failure();
   return verifyElementType(*this, "tile element type", view.getElementType(), getType().getElementType());
@@ -167,6 +173,10 @@ void LoadOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffect
 LogicalResult StoreOp::verify() {
   RankedTensorType tile = tileType(getValue());
   ViewType view = viewOf(getDest().getType());
+  if (failed(verifyStep(*this, getStep(), view.getRank())))
+    return failure();
+  if (tile.getRank() != view.getRank())
+    return emitOpError("needs a tile of the view's rank ") << view.getRank() << ", found " << tile.getRank();
   if (auto partition = dyn_cast<PartitionType>(getDest().getType())) {
     // Only a pass makes a program walk over several tiles, or choose its partition, and then it names the tile.
     const bool walks =
@@ -174,9 +184,14 @@ LogicalResult StoreOp::verify() {
     if (static_cast<int64_t>(getIndices().size()) != (walks ? view.getRank() : 0))
       return emitOpError("a partition's tile has its own place: expected ")
              << (walks ? "one index a dimension" : "no indices") << ", found " << getIndices().size();
-    // Then it may also store a part.
-    const bool fits = walks ? llvm::equal(tile.getShape(), partition.getTileShape(),
-                                          [](int64_t found, int64_t whole) { return whole % found == 0; })
+    if (getStep() && !walks)
+      return emitOpError("a partition's tile has its own place and takes no step");
+    // Then it may also store a part, which starts at a multiple of its extent, or of the step.
+    const ArrayRef<int64_t> units = getStep().value_or(tile.getShape());
+    const bool fits = walks ? llvm::equal(units, partition.getTileShape(),
+                                          [](int64_t unit, int64_t whole) { return whole % unit == 0; }) &&
+                                  llvm::all_of(llvm::zip_equal(tile.getShape(), partition.getTileShape()),
+                                               [](auto pair) { return std::get<0>(pair) <= std::get<1>(pair); })
                             : tile.getShape() == partition.getTileShape();
     if (!fits)
       return emitOpError("tile must have the partition's shape [")
@@ -186,8 +201,8 @@ LogicalResult StoreOp::verify() {
       return emitOpError("needs a partition or an unchecked view, found a view "
                          "with access ")
              << stringifyAccess(view.getAccess());
-    if (static_cast<int64_t>(getIndices().size()) != view.getRank() || tile.getRank() != view.getRank())
-      return emitOpError("needs a tile and indices of the view's rank ") << view.getRank();
+    if (static_cast<int64_t>(getIndices().size()) != view.getRank())
+      return emitOpError("needs indices of the view's rank ") << view.getRank();
   }
   return verifyElementType(*this, "tile element type", view.getElementType(), tile.getElementType());
 }

@@ -177,11 +177,12 @@ def Tile_StoreOp : Tile_Op<"store", [DeclareOpInterfaceMethods<MemoryEffectsOpIn
     To a partition, the tile goes to this program's place and takes no indices,
     so programs cannot race. (Only a program that a pass made walk over several tiles
     says which one it is at.) To an `unchecked` view it goes to the given tile
-    indices. Elements outside the array are dropped.
+    indices. Elements outside the array are dropped. `step` is that of a load.
   }];
-  let arguments = (ins Tile_AnyTile:$value, Tile_ViewOrPartition:$dest, Variadic<Index>:$indices);
+  let arguments = (ins Tile_AnyTile:$value, Tile_ViewOrPartition:$dest, Variadic<Index>:$indices,
+                       OptionalAttr<DenseI64ArrayAttr>:$step);
   let assemblyFormat = [{
-    $value `,` $dest (`[` $indices^ `]`)? attr-dict `:` type($value) `,` type($dest)
+    $value `,` $dest (`[` $indices^ `]`)? (`step` $step^)? attr-dict `:` type($value) `,` type($dest)
   }];
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;

@@ -49,7 +49,8 @@ std::optional<GlobalAccess> GlobalAccess::of(Operation *op) {
     Type dest = store.getDest().getType();
     auto partition = dyn_cast<tile::PartitionType>(dest);
     ArrayRef<int64_t> shape = store.getValue().getType().getShape();
-    return makeAccess(partition ? partition.getView() : cast<tile::ViewType>(dest), shape, shape);
+    return makeAccess(partition ? partition.getView() : cast<tile::ViewType>(dest), shape,
+                      store.getStep().value_or(shape));
   }
   return std::nullopt;
 }

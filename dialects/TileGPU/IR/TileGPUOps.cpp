@@ -132,7 +132,7 @@ LogicalResult ClusterSumOp::verify() {
   if (source.getElementType() != getType().getElementType() || source.getRank() != getType().getRank())
     return emitOpError("keeps rank and element type: found ") << source << " and " << getType();
   if (isScattered() && (source.getRank() != 2 || source.getDimSize(0) != getType().getDimSize(0) ||
-                        source.getDimSize(1) % getType().getDimSize(1) != 0))
+                        getType().getDimSize(1) > source.getDimSize(1)))
     return emitOpError("divides the columns of a matrix: found ") << source << " and " << getType();
   return success(succeeded(verifyLayout(*this, getSource())) && succeeded(verifyLayout(*this, getResult())));
 }

@@ -360,16 +360,15 @@ def TileGPU_ClusterSumOp : TileGPU_Op<"cluster_sum", [
   let summary = "The sum of a tile over the CTAs of the cluster, in the first of them or divided among them";
   let description = [{
     All CTAs of the cluster meet here. With a result like the source, the first has the
-    sum and the others their own tile. Of an accumulator of `wgmma` every CTA may get as
-    many of the sum's columns instead, by its rank. Always added in the order of the CTAs.
+    sum and the others their own tile. Of an accumulator of `wgmma` every CTA may get some
+    of the sum's columns instead: of n, the CTA of rank r gets those from min(r * w, n - w)
+    where the result has w. Always added in the order of the CTAs.
   }];
   let arguments = (ins TileGPU_Tile:$source);
   let results = (outs TileGPU_Tile:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// CTAs that each get some columns; 1: the first gets all.
-    int64_t getParts() { return getSource().getType().getDimSize(1) / getType().getDimSize(1); }
     bool isScattered() { return getSource().getType().getShape() != getType().getShape(); }
   }];
 }

@@ -70,8 +70,9 @@ public:
     Value map = createTensorMap(builder, loc, access->root, access->order, access->box, staging.swizzle);
     builder.setInsertionPoint(store);
     SmallVector<Value> offsets;
+    const ArrayRef<int64_t> step = store.getStep().value_or(shape);
     for (int64_t dim : access->dims) {
-      Value extent = arith::ConstantIndexOp::create(builder, loc, shape[dim]);
+      Value extent = arith::ConstantIndexOp::create(builder, loc, step[dim]);
       offsets.push_back(arith::MulIOp::create(builder, loc, store.getIndices()[dim], extent));
     }
     TmaStoreOp::create(builder, loc, value, map, offsets, transposed);

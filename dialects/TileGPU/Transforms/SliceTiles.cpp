@@ -63,12 +63,12 @@ private:
         dim = found->second.dim;
       }
     if (auto store = dyn_cast<tile::StoreOp>(op)) {
-      if (store.getIndices().empty() || !divides(store.getValue(), *dim))
+      if (store.getIndices().empty() || store.getStep() || !hasSlice(store.getValue(), *dim))
         return false;
       IRMapping operands;
       operands.map(store.getValue(), known[store.getValue()].value);
-      Value index = partOf(store.getIndices()[*dim]);
-      cast<tile::StoreOp>(clone(op, operands)).getIndicesMutable()[*dim].set(index);
+      Value index = unitOf(store.getIndices()[*dim]);
+      place(cast<tile::StoreOp>(clone(op, operands)), index, shapeOf(store.getValue()), *dim);
       return true;
     }
     if (op->getNumResults() != 1 || !isTile(op->getResult(0)))
@@ -108,7 +108,7 @@ private:
     if (auto found = known.find(tile); found != known.end())
       return found->second.dim == dim ? found->second.value : Value();
     Operation *op = tile.getDefiningOp();
-    if (!op || op->getNumRegions() != 0 || !isMemoryEffectFree(op) || !divides(tile, dim))
+    if (!op || op->getNumRegions() != 0 || !isMemoryEffectFree(op) || !hasSlice(tile, dim))
       return {};
     IRMapping operands;
     auto slice = [&](Value source, std::optional<int64_t> sourceDim) {
@@ -143,19 +143,19 @@ private:
     if (!possible)
       return {};
     auto load = dyn_cast<tile::LoadOp>(op);
-    Value index = load ? partOf(load.getIndices()[dim]) : Value();
+    Value index = load ? unitOf(load.getIndices()[dim]) : Value();
     Operation *copy = clone(op, operands);
     copy->getResult(0).setType(typeOf(tile, dim));
     if (load)
-      cast<tile::LoadOp>(copy).getIndicesMutable()[dim].set(index);
+      place(cast<tile::LoadOp>(copy), index, shapeOf(tile), dim);
     return remember(tile, copy->getResult(0), dim);
   }
 
-  bool divides(Value tile, int64_t dim) const { return shapeOf(tile)[dim] % slice.parts == 0; }
+  bool hasSlice(Value tile, int64_t dim) const { return shapeOf(tile)[dim] == slice.columns; }
 
   RankedTensorType typeOf(Value tile, int64_t dim) const {
     SmallVector<int64_t> shape(shapeOf(tile));
-    shape[dim] /= slice.parts;
+    shape[dim] = slice.width;
     return RankedTensorType::get(shape, cast<RankedTensorType>(tile.getType()).getElementType());
   }
 
@@ -171,16 +171,26 @@ private:
     return part;
   }
 
-  /// The place of the part among parts, for a tile at `index` among tiles.
-  Value partOf(Value index) {
+  /// Has a copy of a load or store of a tile of `shape` access the slice, which starts at unit `index`.
+  template <typename Access> void place(Access access, Value index, ArrayRef<int64_t> shape, int64_t dim) {
+    access.getIndicesMutable()[dim].set(index);
+    if (slice.unit == slice.width)
+      return;
+    SmallVector<int64_t> step(shape);
+    step[dim] = slice.unit;
+    access.setStep(step);
+  }
+
+  /// The first unit of the slice among units, for a tile at `index` among tiles.
+  Value unitOf(Value index) {
     auto emit = [&](Operation *op) {
       created.insert(op);
       return op->getResult(0);
     };
     Location loc = index.getLoc();
-    Value parts = emit(arith::ConstantIndexOp::create(builder, loc, slice.parts));
-    Value first = emit(arith::MulIOp::create(builder, loc, index, parts));
-    return emit(arith::AddIOp::create(builder, loc, first, slice.part));
+    Value units = emit(arith::ConstantIndexOp::create(builder, loc, slice.columns / slice.unit));
+    Value first = emit(arith::MulIOp::create(builder, loc, index, units));
+    return emit(arith::AddIOp::create(builder, loc, first, slice.first));
   }
 
   Slice slice;
@@ -191,5 +201,5 @@ private:
 } // namespace
 
 bool tilec::tilegpu::sliceUses(ValueRange tiles, ValueRange slices, Slice slice) {
-  return Slicer(slice, slice.part.getDefiningOp()->getNextNode()).run(tiles, slices);
+  return Slicer(slice, slice.first.getDefiningOp()->getNextNode()).run(tiles, slices);
 }

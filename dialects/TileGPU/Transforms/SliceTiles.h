@@ -6,10 +6,11 @@
 
 namespace tilec::tilegpu {
 
-/// Which part of tiles along their columns: number `part` (an index) of `parts` equal ones.
+/// Which columns of tiles that have `columns` of them: `width`, behind `first` (an index) times `unit`, which divides
+/// `columns`.
 struct Slice {
-  mlir::Value part;
-  int64_t parts;
+  mlir::Value first;
+  int64_t unit, width, columns;
 };
 
 /// Replaces what is computed from `tiles`, matrices, behind them in their block, by the same for a part of their

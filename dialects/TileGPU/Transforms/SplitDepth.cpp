@@ -67,30 +67,52 @@ public:
   }
 
 private:
-  /// Lets every CTA finish as many columns of the tile, if accumulators of wgmma and what follows from them have such
-  /// parts; what a CTA would fetch of the others' sums takes as long as the sum.
+  /// Lets every CTA finish some columns of the tile, if accumulators of wgmma and what follows from them have such
+  /// parts; what a CTA would fetch of the others' sums takes as long as the sum. Where the columns cannot be divided
+  /// evenly, the last CTAs finish some of the same, unless what is written is also read: then one would read what
+  /// another has written.
   bool scatter() {
     constexpr int64_t kColumnUnit = 8;
-    const bool possible = llvm::all_of(loop.getResults(), [&](Value part) {
-      return cast<RankedTensorType>(part.getType()).getDimSize(1) % (kColumnUnit * parts) == 0;
-    });
+    const int64_t columns = cast<RankedTensorType>(loop.getResult(0).getType()).getDimSize(1);
+    const int64_t width = kColumnUnit * llvm::divideCeil(columns, kColumnUnit * parts);
+    const bool isEven = width * parts == columns;
+    const bool possible = columns % kColumnUnit == 0 && llvm::all_of(loop.getResultTypes(), [&](Type type) {
+                            return cast<RankedTensorType>(type).getDimSize(1) == columns;
+                          });
     bool isAsync = true;
     loop.walk([&](MmaOp product) { isAsync &= product.isWgmma(); });
-    if (!possible || !isAsync)
+    if (!possible || !isAsync || (!isEven && readsWhatItWrites()))
       return false;
     SmallVector<Value> sums;
     for (Value part : loop.getResults()) {
       auto type = cast<RankedTensorType>(part.getType());
-      auto columns = RankedTensorType::get({type.getDimSize(0), type.getDimSize(1) / parts}, type.getElementType());
-      sums.push_back(ClusterSumOp::create(rewriter, loc, columns, part));
+      auto some = RankedTensorType::get({type.getDimSize(0), width}, type.getElementType());
+      sums.push_back(ClusterSumOp::create(rewriter, loc, some, part));
     }
-    Value part = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(), rank);
-    if (sliceUses(loop.getResults(), sums, {part, parts}))
+    const int64_t unit = isEven ? width : kColumnUnit;
+    Value first = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(), rank);
+    if (!isEven) {
+      Value units = arith::ConstantIndexOp::create(rewriter, loc, width / unit);
+      Value last = arith::ConstantIndexOp::create(rewriter, loc, (columns - width) / unit);
+      first = arith::MinUIOp::create(rewriter, loc, arith::MulIOp::create(rewriter, loc, first, units), last);
+    }
+    if (sliceUses(loop.getResults(), sums, {first, unit, width, columns}))
       return true;
-    part.getDefiningOp()->erase();
     for (Value sum : sums)
       sum.getDefiningOp()->erase();
-    return false;
+    return false; // and the number of the first unit is dead
+  }
+
+  /// True when an array is loaded from that is stored to.
+  bool readsWhatItWrites() {
+    auto kernel = loop->getParentOfType<tile::KernelOp>();
+    return kernel
+        .walk([](Operation *op) {
+          auto load = dyn_cast<tile::LoadOp>(op);
+          const bool reads = load ? !load.getView().getType().isReadOnly() : isa<tile::GatherOp>(op);
+          return reads ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   Value constant(Type type, int64_t value) {

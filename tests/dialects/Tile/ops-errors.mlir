@@ -278,7 +278,7 @@ tile.kernel @store_access(%x: !x, %s: f32) {
 tile.kernel @store_rank(%u: !u, %s: f32) {
   %c = arith.constant 0 : index
   %t = tile.splat %s : f32 -> tensor<4x8xf32>
-  // expected-error@+1 {{'tile.store' op needs a tile and indices of the view's rank 2}}
+  // expected-error@+1 {{'tile.store' op needs indices of the view's rank 2}}
   tile.store %t, %u[%c] : tensor<4x8xf32>, !u
   tile.return
 }

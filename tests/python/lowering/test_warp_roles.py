@@ -140,7 +140,7 @@ def test_planned_schedules_are_sound(schedule, cluster):
 
 
 @pytest.mark.parametrize("tile", [(128, 128), (64, 128), (64, 64)])
-@pytest.mark.parametrize("parts", [2, 4])
+@pytest.mark.parametrize("parts", [2, 3, 4, 6])
 def test_ctas_that_share_the_depth_of_a_product_are_sound(tile, parts):
     compiled = planned(compile_matmul(*tile), {"split_k": parts})
     assert "tilegpu.cluster_sum" in compiled.tilegpu

@@ -66,6 +66,7 @@ class Kernel:
         num_warps: of a program.
         programs: of a CTA.
         cluster: CTAs of one.
+        shares_tiles: whether those have one tile together.
         group: the problems of a grouped launch; set before it runs.
     """
 
@@ -80,6 +81,7 @@ class Kernel:
         self.num_warps = self._attribute(kernel, "tilegpu.num_warps", 1)
         self.programs = self._attribute(kernel, "tilegpu.programs", 1)
         self.cluster = self._attribute(kernel, "tilegpu.cluster", 1)
+        self.shares_tiles = "tilegpu.shares_tiles" in kernel.attributes
         (entry,) = kernel.regions[0].blocks
         names = [name.value for name in kernel.attributes["arg_names"]]
         self._arguments = [

@@ -220,11 +220,12 @@ def load(op: Any, kernel: Kernel) -> Step:
 def store(op: Any, kernel: Kernel) -> Step:
     value, view, *indices = kernel.numbers(op.operands)
     shape = tuple(op.operands[0].type.shape)
+    step = tuple(op.attributes["step"]) if "step" in op.attributes else shape
 
     def execute(frame: Frame) -> None:
         values, cta = frame.values, frame.cta
         place = [values[index] for index in indices] or cta.tile
-        offsets = [index * extent for index, extent in zip(place, shape, strict=True)]
+        offsets = [index * extent for index, extent in zip(place, step, strict=True)]
         term = tile_of(frame, values[value])
         cta.store(values[view].place(offsets), frame.warp, cta.warps, term)
 

@@ -262,7 +262,8 @@ def cluster_sum(op: Any, kernel: Kernel) -> Runner:
     (source,), (result,) = kernel.numbers(op.operands), kernel.numbers(op.results)
     shape, element = tuple(op.operands[0].type.shape), str(op.operands[0].type.element_type)
     buffer = Buffer(offset_of(op), shape, (1, 0), element)
-    scatters = op.results[0].type.shape != op.operands[0].type.shape
+    width = op.results[0].type.shape[1]
+    scatters = width != shape[1]
 
     def execute(frame: Frame) -> Run:
         cta = frame.cta
@@ -276,7 +277,9 @@ def cluster_sum(op: Any, kernel: Kernel) -> Runner:
             parts = [contents(peer, frame, buffer).term for peer in cta.peers]
         yield None
         if scatters:
-            frame.values[result] = columns(added(*parts), cta.rank, len(parts))
+            frame.values[result] = columns(
+                added(*parts), min(cta.rank * width, shape[1] - width), width
+            )
         else:
             frame.values[result] = added(*parts) if cta.rank == 0 else own
 

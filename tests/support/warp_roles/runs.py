@@ -21,6 +21,8 @@ from warp_roles.kernel import Kernel
 from warp_roles.terms import Term, columns, rows
 
 TARGET = "sm_90a"
+COLUMN_UNIT = 8
+"""CTAs that share a tile finish so many columns each, or a multiple."""
 
 
 @dataclass(frozen=True)
@@ -118,14 +120,26 @@ class Grid:
             Fault: a rule was broken.
         """
         stores: dict[Any, Term] = {}
+        owners: dict[Any, int] = {}
         for cta in _run_grid(self.kernel, self.problems.get(""), self.ctas, seed):
+            cluster = cta.number // self.kernel.cluster
             for place, pieces in cta.stores.items():
                 if not _is_inside(place, self.problems):
                     continue  # the rest of the last cluster
-                if place in stores:
-                    raise Fault("result", f"two CTAs store {place}")
-                stores[place] = _whole(place, pieces)
-        _compare(stores, self.expected)
+                term = _whole(place, pieces)
+                if place in stores:  # CTAs that share a tile may finish the same columns
+                    shared = self.kernel.shares_tiles and owners[place] == cluster
+                    if not shared or stores[place] is not term:
+                        raise Fault("result", f"two CTAs store {place}")
+                stores[place], owners[place] = term, cluster
+        _compare(stores, self._wanted(stores))
+
+    def _wanted(self, stores: dict[Any, Term]) -> dict[Any, Term]:
+        if not self.kernel.shares_tiles or stores.keys() == self.expected.keys():
+            return self.expected
+        tile_shape = self.kernel.partition(self.problems[""]).tile_shape
+        assert tile_shape is not None
+        return _divided(self.expected, tile_shape, self.kernel.cluster, stores)
 
 
 def _run_grid(
@@ -152,8 +166,7 @@ def _whole(place: Any, pieces: dict[Any, tuple[Term, int]]) -> Term:
     return term
 
 
-def _compare(stores: dict[Any, Term], expected: dict[Any, Term]) -> None:
-    wanted = _divided(expected, len(stores) // max(len(expected), 1), stores)
+def _compare(stores: dict[Any, Term], wanted: dict[Any, Term]) -> None:
     if stores.keys() != wanted.keys():
         wrong = sorted(stores.keys() ^ wanted.keys())
         raise Fault("result", f"stored or missing against expectation: {wrong}")
@@ -162,26 +175,28 @@ def _compare(stores: dict[Any, Term], expected: dict[Any, Term]) -> None:
             raise Fault("result", f"{place} holds {term}, expected {wanted[place]}")
 
 
-def _divided(expected: dict[Any, Term], parts: int, stores: dict[Any, Term]) -> dict[Any, Term]:
+def _divided(
+    expected: dict[Any, Term], tile_shape: tuple[int, ...], parts: int, stores: dict[Any, Term]
+) -> dict[Any, Term]:
     """Where the CTAs of a cluster finish a part of a tile each: the parts, at their places."""
-    if parts <= 1:
-        return expected
     wanted: dict[Any, Term] = {}
     for place, whole in expected.items():
         for dim, part in ((-1, columns), (-2, rows)):
-            along = sorted(other for other in stores if _is_behind(other, place, dim))[:parts]
-            if len(along) == parts and expected.keys().isdisjoint(along[1:]):
-                wanted |= {other: part(whole, n, parts) for n, other in enumerate(along)}
+            extent = tile_shape[dim]
+            width = math.ceil(extent / (parts * COLUMN_UNIT)) * COLUMN_UNIT
+            starts = {min(number * width, extent - width) for number in range(parts)}
+            along = {_moved(place, dim, start): part(whole, start, width) for start in starts}
+            if stores.keys() >= along.keys():
+                wanted |= along
                 break
     return wanted
 
 
-def _is_behind(other: Any, place: Any, dim: int) -> bool:
-    """True at the same place, or further along one dimension."""
-    (name, offsets), (other_name, others) = place, other
+def _moved(place: Any, dim: int, distance: int) -> Any:
+    name, offsets = place
     moved = [*offsets]
-    moved[dim] = others[dim]
-    return name == other_name and others[dim] >= offsets[dim] and moved == [*others]
+    moved[dim] += distance
+    return name, tuple(moved)
 
 
 def assert_sound(compiled: Compiled, arguments: Arguments, ctas: int, seeds: int) -> None:

@@ -86,33 +86,29 @@ def transposed(term: Term) -> Term:
     return Term.of("transposed", None, term)
 
 
-def columns(term: Term, number: int, parts: int) -> Term:
-    """Part `number` of a matrix's columns, by what its elements are computed from."""
+def columns(term: Term, first: int, width: int) -> Term:
+    """Columns of a matrix from `first` on, by what its elements are computed from."""
     if term.name == "load" and len(term.detail[2]) == 2:
         name, where, wide = term.detail
-        return Term.of(
-            "load", (name, _divided(where, wide[1], number, parts), wide), *term.operands
-        )
+        return Term.of("load", (name, _part(where, wide[1], first, width), wide), *term.operands)
     if term.name == "transposed":
-        return transposed(rows(term.operands[0], number, parts))
+        return transposed(rows(term.operands[0], first, width))
     if term.name == "product":
         lhs, rhs = term.operands
-        return Term.of("product", term.detail, lhs, columns(rhs, number, parts))
+        return Term.of("product", term.detail, lhs, columns(rhs, first, width))
     return Term.of(
-        term.name, term.detail, *(columns(operand, number, parts) for operand in term.operands)
+        term.name, term.detail, *(columns(operand, first, width) for operand in term.operands)
     )
 
 
-def rows(term: Term, number: int, parts: int) -> Term:
+def rows(term: Term, first: int, width: int) -> Term:
     """The same of its rows."""
-    return transposed(columns(transposed(term), number, parts))
+    return transposed(columns(transposed(term), first, width))
 
 
-def _divided(where: Any, divided: int, number: int, parts: int) -> Any:
+def _part(where: Any, divided: int, first: int, width: int) -> Any:
     return tuple(
-        (dim, offset + number * size // parts, size // parts)
-        if dim == divided
-        else (dim, offset, size)
+        (dim, offset + first, width) if dim == divided else (dim, offset, size)
         for dim, offset, size in where
     )
 
