@@ -19,6 +19,8 @@ using Coords = llvm::SmallVector<int64_t, 4>;
 
 inline constexpr int64_t kLaneBits = 5;
 inline constexpr int64_t kLanes = 32;
+/// Warps that issue a wgmma together.
+inline constexpr int64_t kWarpgroup = 4;
 /// No CTA has more.
 inline constexpr int64_t kMaxWarps = 32;
 
