@@ -10,14 +10,11 @@ using namespace tilec;
 using namespace tilec::tilegpu;
 
 namespace {
-/// Accumulators that a thread may hold beside what else it needs.
-constexpr int64_t kMostAccumulators = 192;
+/// Registers that a thread needs beside its accumulators, and where results are computed on before they are stored.
+constexpr int64_t kBesideAccumulators = 32, kBesideArithmetic = 72;
 
-/// Accumulators that fit into the registers that 384 threads start with.
-constexpr int64_t kMostStartingAccumulators = 144;
-
-/// Where results are computed on before they are stored, fewer.
-constexpr int64_t kMostBesideArithmetic = 96;
+/// Registers that each of 384 threads starts with; fewer threads are not let have more.
+constexpr int64_t kMostStarting = 168;
 
 /// True when tiles are computed on, beside products and conversions of their elements.
 bool computesOnTiles(tile::KernelOp kernel) {
@@ -54,6 +51,8 @@ bool tilec::tilegpu::fitsOneWarpgroup(tile::KernelOp kernel) {
 }
 
 bool tilec::tilegpu::needsMoreRegisters(tile::KernelOp kernel, int64_t warps) {
-  const int64_t most = computesOnTiles(kernel) ? kMostBesideArithmetic : kMostStartingAccumulators;
+  const int64_t threads = (warps + kWarpgroup) * kLanes;
+  const int64_t starting = std::min(kMostStarting, TargetAttr::of(kernel).startingRegisters(threads));
+  const int64_t most = starting - (computesOnTiles(kernel) ? kBesideArithmetic : kBesideAccumulators);
   return accumulatorElements(kernel) + leftElements(kernel) > most * warps * kLanes;
 }

@@ -6,10 +6,13 @@
 
 namespace tilec::tilegpu {
 
+/// Accumulators that a thread may hold beside what else it needs.
+inline constexpr int64_t kMostAccumulators = 192;
+
 /// True when one warpgroup can hold every accumulator.
 bool fitsOneWarpgroup(tile::KernelOp kernel);
 
-/// True when `warps` need more registers than they start with: the producer's.
+/// True when `warps`, beside a warpgroup that fetches, need more registers than they start with: that one's.
 bool needsMoreRegisters(tile::KernelOp kernel, int64_t warps);
 
 } // namespace tilec::tilegpu

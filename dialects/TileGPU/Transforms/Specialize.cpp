@@ -221,8 +221,9 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
                  planned.empty() ? "one warpgroup can hold the accumulators" : planned);
     else
       tellChoice(kernel, "roles",
-                 warps > kWarpgroup ? "cooperative: a producer, and two warpgroups that share a tile"
-                                    : "a producer, and one warpgroup that multiplies",
+                 warps == kWarpgroup       ? "a producer, and one warpgroup that multiplies"
+                 : warps == 2 * kWarpgroup ? "cooperative: a producer, and two warpgroups that share a tile"
+                                           : "cooperative: a producer, and three warpgroups that share a tile",
                  !walk.loop                            ? "CTAs do not walk over tiles"
                  : turnsAreWanted                      ? "no turns: not every tile has as many fetches"
                  : plan.asked.warps && planned.empty() ? "num_warps"

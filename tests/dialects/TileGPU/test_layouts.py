@@ -6,7 +6,7 @@ from layout_spread import LANES, Spread, assert_covers_once
 
 from tilec._mlir._mlir_libs._tilec import layouts
 
-WARPS = (1, 2, 4, 8, 16)
+WARPS = (1, 2, 4, 8, 12, 16)
 VECTORS = (1, 2, 4, 8)
 EXTENTS = (*range(1, 257), 1185, 1953, 12288)
 
@@ -115,7 +115,7 @@ def test_mma_acc_whole_rows_stay_in_a_warp_when_there_are_enough():
         assert columns == {shape[1] if whole else shape[1] // warps}
 
 
-@pytest.mark.parametrize("warps", (1, 2, 4, 8))
+@pytest.mark.parametrize("warps", (1, 2, 4, 8, 12))
 def test_mma_lhs_warps_hold_the_rows_of_their_accumulators(warps):
     acc = layouts.mma_acc([128, 64], warps)
     lhs = layouts.mma_lhs(acc, [128, 48], 16)

@@ -196,14 +196,14 @@ def test_entry_from_the_cache_warns_again(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("hints", "message"),
     [
-        ({"num_warps": 3}, "num_warps must be a power of two from 1 to 32, found 3"),
-        ({"num_warps": "4"}, "num_warps must be a power of two from 1 to 32, found '4'"),
-        ({"num_warps": True}, "num_warps must be a power of two from 1 to 32, found True"),
+        ({"num_warps": 3}, "num_warps must be 12 or a power of two from 1 to 32, found 3"),
+        ({"num_warps": "4"}, "num_warps must be 12 or a power of two from 1 to 32, found '4'"),
+        ({"num_warps": True}, "num_warps must be 12 or a power of two from 1 to 32, found True"),
         ({"num_stages": 0}, "num_stages must be an integer from 1 to 16, found 0"),
         ({"num_stages": 2.0}, "num_stages must be an integer from 1 to 16, found 2.0"),
         ({"num_ctas": 32}, "num_ctas must be a power of two from 1 to 16, found 32"),
         ({"occupancy": -1}, "occupancy must be an integer from 1 to 32, found -1"),
-        ({"num_warps": {"sm_80": 3}}, "num_warps must be a power of two from 1 to 32, found 3"),
+        ({"num_warps": {"sm_80": 3}}, "num_warps must be 12 or a power of two from 1 to 32, found 3"),
         (
             {"num_warps": {"hopper": 4}},
             "num_warps has a value for 'hopper', expected some of sm_80, sm_86, sm_89, sm_90a, "
