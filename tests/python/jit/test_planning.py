@@ -14,6 +14,7 @@ from tilec.compiler.target import TARGETS
 from tilec.jit import planning
 
 DECIDED = frozenset({"wgmma", "cluster", "split_k"})
+"""What was carried out when recipes were measured."""
 HOPPER = "sm_90a"
 
 
@@ -318,6 +319,21 @@ def test_three_warpgroups_that_multiply_need_roles_for_them(monkeypatch):
     assert rejected() == "no roles for 3 warpgroups that multiply"
     monkeypatch.setattr(planning, "CARRIED_OUT", DECIDED | {"three_consumers"})
     assert rejected() == ""
+
+
+def test_three_warpgroups_multiply_where_the_target_has_wgmma(monkeypatch):
+    monkeypatch.undo()  # as it is
+    features = {name: planning.device_of(TARGETS[name])["features"] for name in TARGETS}
+    having = {name for name, found in features.items() if "three_consumers" in found}
+    assert having == {name for name in TARGETS if TARGETS[name].has("wgmma")} != set()
+
+
+def test_three_warpgroups_are_the_authors_to_ask_for(monkeypatch):
+    monkeypatch.setattr(planning, "CARRIED_OUT", DECIDED | {"three_consumers"})
+    plan = plan_of(4096, 4096, 4096, num_warps=12)
+    assert plan["tile"] == (192, 192)
+    decisions = plan["decisions"]
+    assert (decisions["schedule"], decisions["num_warps"]) == ("cooperative", 12)
 
 
 def test_elements_without_an_instruction_go_without_wgmma():
