@@ -174,6 +174,11 @@ def test_twelve_warps_are_three_warpgroups_that_share_a_tile(tile):
     ]
 
 
+def test_twelve_warps_take_the_planned_tile_of_three_warpgroups():
+    result, found = compiled(plain, matrices(4096, 4096, tile=tl.AUTO), num_warps=12)
+    assert (found, result.plan["grid"]["tile"], result.plan["threads"]) == ([], [192, 192], 512)
+
+
 def test_an_occupancy_that_is_not_honoured_leaves_the_registers_alone():
     result, _ = compiled(softmax_kernel, rows(), occupancy=32, num_warps=4)
     assert "minnctapersm" not in result.ptx

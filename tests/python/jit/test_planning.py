@@ -321,21 +321,6 @@ def test_three_warpgroups_that_multiply_need_roles_for_them(monkeypatch):
     assert rejected() == ""
 
 
-def test_three_warpgroups_multiply_where_the_target_has_wgmma(monkeypatch):
-    monkeypatch.undo()  # as it is
-    features = {name: planning.device_of(TARGETS[name])["features"] for name in TARGETS}
-    having = {name for name, found in features.items() if "three_consumers" in found}
-    assert having == {name for name in TARGETS if TARGETS[name].has("wgmma")} != set()
-
-
-def test_three_warpgroups_are_the_authors_to_ask_for(monkeypatch):
-    monkeypatch.setattr(planning, "CARRIED_OUT", DECIDED | {"three_consumers"})
-    plan = plan_of(4096, 4096, 4096, num_warps=12)
-    assert plan["tile"] == (192, 192)
-    decisions = plan["decisions"]
-    assert (decisions["schedule"], decisions["num_warps"]) == ("cooperative", 12)
-
-
 def test_elements_without_an_instruction_go_without_wgmma():
     summary = product_summary("f64", tk=16)
     arrays = product_arrays(512, 512, 512, bits=64)

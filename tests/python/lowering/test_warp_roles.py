@@ -87,6 +87,26 @@ def test_left_operands_that_go_through_registers_are_sound(tile, schedule):
         assert_sound(compiled, shapes_of(*tile, 32, tiles=tiles, turns=turns), CTAS, seeds=4)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "tile", "dtype"),
+    [
+        (by_rows_in_tf32, (128, 192), np.float32),
+        (matmul, (24, 192), BF16),
+        (matmul, (64, 384), BF16),
+    ],
+)
+def test_three_warpgroups_and_operands_that_go_other_ways_are_sound(kernel, tile, dtype):
+    """Through registers, or exchanged."""
+    c, a, b = arrays((512, 768), (512, 256), (256, 768), dtype=dtype)
+    hinted = tl.kernel(num_warps=12)(kernel.function)
+    compiled = compile_kernel(hinted, tl.partition(c, tile), a, b)
+    assert "tilegpu.local_load" in compiled.tilegpu or "transposed" in compiled.tilegpu
+    assert "readers 3" in compiled.tilegpu
+    for tiles, turns in itertools.product((1, 3), (1, 2, 5)):
+        depth = 64 if dtype == BF16 else 32
+        assert_sound(compiled, shapes_of(*tile, depth, tiles=tiles, turns=turns), CTAS, seeds=4)
+
+
 @pytest.mark.parametrize("ctas", [1, 2, 3, 7])
 def test_tiles_are_stored_once_whatever_the_grid(ctas):
     compiled = compile_matmul(128, 128)
