@@ -32,12 +32,18 @@ constexpr int64_t stagingBytes = 2 * 64 * 128; // of a warpgroup: two buffers of
 constexpr int64_t barrierBytes = 1024;
 constexpr int64_t fewestStages = 3;
 constexpr int64_t syncStages = 2;
-constexpr int64_t syncRegisters = 128;      // of a thread, for accumulators; of at most 256 threads
-constexpr int64_t syncRegistersF64 = 64;    // whose operands take twice as many
-constexpr int64_t syncRegistersF8 = 32;     // emulated: widening takes registers
-constexpr int64_t computingRegisters = 128; // for accumulators, beside what is computed on them
-constexpr int64_t fewRows = 32;             // fewer than the 64 of wgmma's left operand by far
-constexpr int64_t skinnyRows = 256;         // then the other operand streams from memory once
+constexpr int64_t syncRegisters = 128;   // of a thread, for accumulators; of at most 256 threads
+constexpr int64_t syncRegistersF64 = 64; // whose operands take twice as many
+constexpr int64_t syncRegistersF8 = 32;  // emulated: widening takes registers
+constexpr int64_t fewRows = 32;          // fewer than the 64 of wgmma's left operand by far
+constexpr int64_t skinnyRows = 256;      // then the other operand streams from memory once
+
+/// Registers of a thread for accumulators: of one product, where they are computed on, and of several products. What
+/// the assembler takes without spilling, of 232 registers for at most two warpgroups and of 160 for three.
+struct Bounds {
+  int64_t plain, computing, severalProducts;
+};
+constexpr Bounds boundsOfTwo{192, 128, 160}, boundsOfThree{128, 112, 112};
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -197,10 +203,10 @@ private:
     }
     int sharers = shape.schedule == Schedule::cooperative ? shape.consumers : 1;
     int64_t registers = (accumulatorRegisters(candidate.tile) + leftElements(candidate)) / (128 * sharers);
-    int64_t most = shape.consumers > 2           ? 112
-                   : problem.products.size() > 1 ? 160
-                   : problem.computes            ? computingRegisters
-                                                 : 192;
+    const Bounds &bounds = shape.consumers > 2 ? boundsOfThree : boundsOfTwo;
+    int64_t most = problem.products.size() > 1 ? bounds.severalProducts
+                   : problem.computes          ? bounds.computing
+                                               : bounds.plain;
     if (registers > most)
       return "accumulators take " + text(registers) + " registers of " + text(most);
     int64_t stages = problem.numStages ? problem.numStages : main.trips > 1 ? fewestStages : 1;

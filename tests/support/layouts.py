@@ -13,15 +13,21 @@ class Layout:
     lanes: tuple[Basis, ...]
     warps: tuple[Basis, ...]
     repeat: tuple[int, ...]
+    group: Basis | None = None  # what each of three groups of warps adds to the one before
+
+    @property
+    def num_warps(self) -> int:
+        return (3 if self.group else 1) << len(self.warps)
 
     @property
     def text(self) -> str:
         def bases(name, values):
             return f"{name} = {[list(basis) for basis in values]}"
 
+        groups = f"groups = 3 by {list(self.group)}, " if self.group else ""
         return (
             f"#tilegpu.layout<{bases('register', self.registers)}, {bases('lane', self.lanes)}, "
-            f"{bases('warp', self.warps)}, repeat = {list(self.repeat)}>"
+            f"{bases('warp', self.warps)}, {groups}repeat = {list(self.repeat)}>"
         )
 
     def reduced(self, axis: int) -> Layout:
@@ -33,6 +39,7 @@ class Layout:
             tuple(map(without, self.lanes)),
             tuple(map(without, self.warps)),
             tuple(1 if dim == axis else count for dim, count in enumerate(self.repeat)),
+            without(self.group) if self.group else None,
         )
 
 
@@ -40,8 +47,11 @@ def spread(shape, *places, repeat=None) -> Layout:
     """A layout from strings of dimensions for the register, lane and warp bits, one digit a bit.
 
     Each bit doubles its dimension's extent: spread((8, 64), "11", "11100", "01"). "." is a bit that
-    chooses nothing. Repeats cover the rest of the shape.
+    chooses nothing. "*0" behind the warps are three groups of as many, along dimension 0, and "*."
+    three that hold the same. Repeats cover the rest of the shape.
     """
+    *most, warps = places
+    warps, _, grouped = warps.partition("*")
     extent = [1] * len(shape)
 
     def take(digits):
@@ -54,9 +64,14 @@ def spread(shape, *places, repeat=None) -> Layout:
             bases.append(tuple(basis))
         return tuple(bases)
 
-    registers, lanes, warps = map(take, places)
+    registers, lanes, warps = map(take, (*most, warps))
+    group = None
+    if grouped:
+        along = [digit == grouped for digit in map(str, range(len(shape)))]
+        group = tuple(size if here else 0 for size, here in zip(extent, along, strict=True))
+        extent = [3 * size if here else size for size, here in zip(extent, along, strict=True)]
     rest = tuple(-(-size // done) for size, done in zip(shape, extent, strict=True))
-    return Layout(registers, lanes, warps, repeat or rest)
+    return Layout(registers, lanes, warps, repeat or rest, group)
 
 
 def mma_acc(shape, warps_m: int, warps_n: int) -> Layout:

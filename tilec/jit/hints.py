@@ -11,6 +11,8 @@ from tilec.trace.options import KernelOptions
 
 _MOST = {"num_warps": 32, "num_stages": 16, "num_ctas": 16, "occupancy": 32}
 _POWERS_OF_TWO = ("num_warps", "num_ctas")
+_OTHERS = {"num_warps": 12}
+"""The one other value: three warpgroups."""
 
 Hint = int | Mapping[str, int] | None
 """One value for all targets, or values by the target's name; None leaves it to the compiler."""
@@ -51,8 +53,11 @@ def _target(name: str, target: Any) -> str:
 
 
 def _value(name: str, value: Any) -> int:
-    most, is_power = _MOST[name], name in _POWERS_OF_TWO
-    if type(value) is int and 1 <= value <= most and not (is_power and value & (value - 1)):
-        return value
+    most, is_power, other = _MOST[name], name in _POWERS_OF_TWO, _OTHERS.get(name)
+    if type(value) is int and 1 <= value <= most:
+        if value == other or not (is_power and value & (value - 1)):
+            return value
     kind = "a power of two" if is_power else "an integer"
+    if other:
+        kind = f"{other} or {kind}"
     raise LaunchError(f"{name} must be {kind} from 1 to {most}, found {value!r}")

@@ -371,7 +371,8 @@ def kernel(
 
     Args:
         function: the function, when used without parentheses.
-        num_warps: how many warps of a CTA compute (one that only fetches comes on top). This and
+        num_warps: how many warps of a CTA compute (one that only fetches comes on top), a power of
+            two or 12, which on Hopper are three warpgroups that share a tile of 192 rows. This and
             the other hints are the compiler's choice by default; they are one number, or numbers
             by target: ``{"sm_80": 4, "sm_90a": 8}``.
         num_stages: how many buffers a software pipeline has.

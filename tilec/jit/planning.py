@@ -25,7 +25,7 @@ from tilec.jit.cache import DiskCache, Request
 from tilec.jit.job import CompileJob
 from tilec.trace.signature import Signature, ViewSpec
 
-CARRIED_OUT = frozenset({"wgmma", "cluster", "split_k"})
+CARRIED_OUT = frozenset({"wgmma", "three_consumers", "cluster", "split_k"})
 """Of ``_DECISIONS``, those that code generation carries out. A plan takes the others for features
 that the target lacks."""
 

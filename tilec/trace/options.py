@@ -14,7 +14,8 @@ class KernelOptions:
     """Hints and contracts of a kernel; None leaves the choice to the compiler.
 
     Attributes:
-        num_warps: Warps of a CTA that compute; one that only fetches comes on top.
+        num_warps: Warps of a CTA that compute, 12 or a power of two; one that only fetches comes
+            on top.
         num_stages: Slots of the pipelines that feed loops.
         num_ctas: CTAs of a cluster.
         occupancy: CTAs that a multiprocessor holds at a time.

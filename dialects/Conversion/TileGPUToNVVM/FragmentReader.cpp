@@ -161,6 +161,8 @@ Layout FragmentReader::matrixRows(int64_t kDim) const {
   for (int64_t bit = wordBits; bit < wordBits + 2; ++bit)
     rows.lanes.push_back(bit < static_cast<int64_t>(layout.registers.size()) ? layout.registers[bit] : Basis(2, 0));
   rows.warps = layout.warps;
+  rows.groups = layout.groups;
+  rows.group = layout.group;
   rows.repeat = {1, 1};
   return rows;
 }

@@ -138,7 +138,17 @@ Value combineBits(OpBuilder &builder, Location loc, Value number, const Bases &b
   return sum;
 }
 
-/// Coordinate bits that threads set along `dim`.
+/// What the group of the thread's warp adds along `dim` to `sum`, whose bits are below.
+Value addGroup(OpBuilder &builder, Location loc, Value warp, const Layout &layout, int64_t dim, Value sum) {
+  const int64_t step = layout.groupStep(dim);
+  if (step == 0)
+    return sum;
+  Value group = arith::ShRUIOp::create(builder, loc, warp, constantI32(builder, loc, layout.warps.size()));
+  Value part = arith::MulIOp::create(builder, loc, group, constantI32(builder, loc, step));
+  return sum ? Value(arith::AddIOp::create(builder, loc, sum, part)) : part;
+}
+
+/// Coordinate bits that threads set along `dim`, below what their groups add.
 int64_t threadBits(const Layout &layout, int64_t dim) {
   int64_t bits = 0;
   for (const tilegpu::Basis &basis : layout.lanes)
@@ -154,6 +164,7 @@ SmallVector<Value> lowering::threadCoords(OpBuilder &builder, Location loc, cons
   for (int64_t dim = 0; dim < layout.rank(); ++dim) {
     Value coord = combineBits(builder, loc, thread.lane, layout.lanes, dim, Value());
     coord = combineBits(builder, loc, thread.warp, layout.warps, dim, coord);
+    coord = addGroup(builder, loc, thread.warp, layout, dim, coord);
     coords.push_back(coord ? coord : constantI32(builder, loc, 0));
   }
   return coords;
@@ -182,8 +193,9 @@ Value lowering::isLive(OpBuilder &builder, Location loc, const Layout &layout, A
   Value live;
   tilegpu::Coords atom = layout.registerAtom(reg), repeat = layout.registerRepeat(reg);
   for (auto [dim, size] : llvm::enumerate(shape)) {
-    // Even the thread with every bit set stays inside: nothing to test.
-    if (repeat[dim] + (threadBits(layout, dim) | atom[dim]) < size)
+    // Even the thread with every bit set, of the last group, stays inside: nothing to test.
+    const int64_t lastGroup = (layout.groups - 1) * layout.groupStep(dim);
+    if (repeat[dim] + lastGroup + (threadBits(layout, dim) | atom[dim]) < size)
       continue;
     Value inside =
         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, coords[dim], constantI32(builder, loc, size));

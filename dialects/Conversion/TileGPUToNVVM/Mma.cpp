@@ -209,7 +209,7 @@ public:
       for (int64_t m = 0; m < acc.repeat[0]; ++m)
         lhs.push_back(lhsFragment(m, step, steps));
       for (int64_t n = 0; n < acc.repeat[1]; ++n)
-        rhs.push_back(rhsReader->load({step * stepElems, n * acc.atomExtent(1)}));
+        rhs.push_back(rhsReader->load({step * stepElems, n * acc.repeatStep(1)}));
       for (int64_t m = 0; m < acc.repeat[0]; ++m)
         for (int64_t n = 0; n < acc.repeat[1]; ++n)
           multiply(lhs[m], rhs[n], (m * acc.repeat[1] + n) * acc.atomRegisters());
@@ -230,7 +230,7 @@ private:
 
   SmallVector<Value> lhsFragment(int64_t m, int64_t step, int64_t steps) {
     if (lhsReader)
-      return lhsReader->load({m * acc.atomExtent(0), step * stepElems});
+      return lhsReader->load({m * acc.repeatStep(0), step * stepElems});
     // Under mmaLhs the registers of a fragment follow one another in the
     // instruction's order.
     ValueRange registers = adaptor.getLhs();

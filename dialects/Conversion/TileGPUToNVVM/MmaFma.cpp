@@ -63,6 +63,7 @@ public:
     start[dim] = coords[dim];
     start[1 - dim] = k;
     SharedAddresses addresses(builder, loc, placement, base, start);
+    const bool carries = placement.carries(acc);
     SmallVector<SmallVector<Value>> elements(lines.size());
     const bool alongK = placement.contiguous != dim;
     const int64_t width = alongK ? alignedRun(steps) : alignedRun(acc.contiguity(dim));
@@ -72,7 +73,7 @@ public:
         int64_t constant[2];
         constant[dim] = lines[line].coord;
         constant[1 - dim] = step;
-        Value address = addresses.at(constant);
+        Value address = carries ? movedTo(start, constant) : addresses.at(constant);
         if (inside) // dead rows read any address that exists
           address = arith::SelectOp::create(builder, loc, inside, address, base);
         SmallVector<Value> loaded = loadShared(builder, loc, address, width, type.getElementType());
@@ -97,6 +98,14 @@ private:
            (other % (elems * placement.elementBytes()) != 0 || type.getShape()[placement.contiguous] % elems != 0))
       elems /= 2;
     return elems;
+  }
+
+  /// The address of `start` and `constant` together, where constants may carry into the next panel of `dim`.
+  Value movedTo(SmallVector<Value> start, ArrayRef<int64_t> constant) {
+    int64_t rest[] = {constant[0], constant[1]};
+    start[dim] =
+        arith::AddIOp::create(builder, loc, start[dim], constantI32(builder, loc, std::exchange(rest[dim], 0)));
+    return SharedAddresses(builder, loc, placement, base, start).at(rest);
   }
 
   Value live(const Line &line) {

@@ -139,8 +139,8 @@ private:
     // Neighbouring rows together, so that threads move vectors; or, where each
     // has one row, its partials.
     const bool partialsTogether = partials.size() == 1;
-    Layout written = stagingLayout(scratch.warpBits),
-           read = collectingLayout(scratch.warpBits.size(), partialsTogether);
+    const auto bits = static_cast<int64_t>(scratch.warpBits.size());
+    Layout written = stagingLayout(scratch.warpBits), read = collectingLayout(bits, count >> bits, partialsTogether);
     Coords extents(scratch.extents.begin(), scratch.extents.end());
     extents.push_back(count);
     SmallVector<SharedPlacement> placements;
@@ -161,7 +161,7 @@ private:
     for (size_t operand = 0; operand < placements.size(); ++operand) {
       SmallVector<Value> values = walk(operand, read).load(partials.front()[operand].getType());
       for (auto [index, value] : llvm::enumerate(values)) {
-        auto [reg, warp] = collected(index, count, partialsTogether);
+        auto [reg, warp] = collected(index, int64_t(1) << bits, count >> bits);
         gathered[reg][warp].push_back(value);
       }
     }
@@ -174,11 +174,13 @@ private:
     Layout staged = withDimension(reduced);
     for (auto [bit, warp] : llvm::enumerate(warpBits))
       staged.warps[warp].back() = int64_t(1) << bit;
+    if (layout.groupStep(axis) != 0)
+      staged.group.back() = int64_t(1) << warpBits.size();
     return staged;
   }
 
-  /// Every thread holds the partials of its rows, one a register.
-  Layout collectingLayout(int64_t bits, bool partialsTogether) const {
+  /// Every thread holds the partials of its rows, one a register: those of the warps of `groups` groups.
+  Layout collectingLayout(int64_t bits, int64_t groups, bool partialsTogether) const {
     Layout read = withDimension(reduced);
     SmallVector<Basis> partialBits;
     for (int64_t bit = 0; bit < bits; ++bit) {
@@ -187,15 +189,14 @@ private:
     }
     read.registers.insert(partialsTogether ? read.registers.begin() : read.registers.end(), partialBits.begin(),
                           partialBits.end());
+    read.repeat.back() = groups;
     return read;
   }
 
-  /// Row and partial in register `index` of the collecting layout.
-  std::pair<int64_t, int64_t> collected(int64_t index, int64_t count, bool partialsTogether) const {
-    if (partialsTogether)
-      return {index / count, index % count};
-    int64_t atom = reduced.atomRegisters();
-    return {index / (atom * count) * atom + index % atom, index / atom % count};
+  /// Row and partial in register `index` of the collecting layout, of groups of `warps` warps.
+  std::pair<int64_t, int64_t> collected(int64_t index, int64_t warps, int64_t groups) const {
+    const int64_t atom = reduced.atomRegisters(), repeat = index / (atom * warps);
+    return {repeat / groups * atom + index % atom, repeat % groups * warps + index / atom % warps};
   }
 
   static Layout withDimension(Layout layout) {
@@ -205,6 +206,8 @@ private:
       basis.push_back(0);
     for (Basis &basis : layout.warps)
       basis.push_back(0);
+    if (!layout.group.empty())
+      layout.group.push_back(0);
     layout.repeat.push_back(1);
     return layout;
   }

@@ -50,6 +50,10 @@ int64_t SharedPlacement::offset(ArrayRef<int64_t> coords) const {
   return byte / rowBytes * panelBytes + start + (byte % rowBytes ^ exchange);
 }
 
+bool SharedPlacement::carries(const Layout &layout) const {
+  return swizzle != 0 && layout.groupStep(contiguous) * elementBytes() % rowBytes != 0;
+}
+
 int64_t SharedPlacement::accessElems(const Layout &layout, ArrayRef<int64_t> shape) const {
   int64_t elems = std::min(layout.contiguity(contiguous), kChunkBytes / elementBytes());
   auto fits = [&] {
@@ -170,23 +174,25 @@ Coords entangled(const Layout &layout, int64_t reg) {
 ThreadAddresses::ThreadAddresses(OpBuilder &builder, Location loc, const SharedPlacement &placement, Value base,
                                  const Layout &layout, ThreadId threadId)
     : builder(builder), loc(loc), placement(placement), base(base), layout(layout),
-      thread(threadCoords(builder, loc, layout, threadId)) {}
+      thread(threadCoords(builder, loc, layout, threadId)), carries(placement.carries(layout)) {}
 
 Value ThreadAddresses::at(int64_t reg, ArrayRef<int64_t> origin) {
   Coords exchanged = entangled(layout, reg);
-  auto it = addresses.find(exchanged);
-  if (it == addresses.end()) {
-    SmallVector<Value> start;
-    for (auto [coord, bits] : llvm::zip_equal(thread, exchanged))
-      start.push_back(bits == 0 ? coord
-                                : Value(arith::XOrIOp::create(builder, loc, coord, constantI32(builder, loc, bits))));
-    it = addresses.emplace(exchanged, SharedAddresses(builder, loc, placement, base, start)).first;
-  }
   Coords constant = layout.registerRepeat(reg);
   for (auto [sum, atom, bits] : llvm::zip_equal(constant, layout.registerAtom(reg), exchanged))
     sum += atom & ~bits;
   for (auto [sum, start] : llvm::zip(constant, origin))
     sum += start;
+  const int64_t moved = carries ? std::exchange(constant[placement.contiguous], 0) : 0;
+  auto it = addresses.find({exchanged, moved});
+  if (it == addresses.end()) {
+    SmallVector<Value> start;
+    for (auto [coord, bits] : llvm::zip_equal(thread, exchanged))
+      start.push_back(bits == 0 ? coord
+                                : Value(arith::XOrIOp::create(builder, loc, coord, constantI32(builder, loc, bits))));
+    start[placement.contiguous] = addConstant(builder, loc, start[placement.contiguous], moved);
+    it = addresses.emplace(std::pair(exchanged, moved), SharedAddresses(builder, loc, placement, base, start)).first;
+  }
   return it->second.at(constant);
 }
 

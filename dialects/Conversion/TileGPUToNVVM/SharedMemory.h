@@ -37,6 +37,9 @@ struct SharedPlacement {
   /// Elements of one access by threads that hold `layout`'s share of a tile of
   /// this shape.
   int64_t accessElems(const tilegpu::Layout &layout, llvm::ArrayRef<int64_t> shape) const;
+  /// True when a thread's place in a row of a panel and what its registers add may reach into the next panel: groups
+  /// of warps divide the rows.
+  bool carries(const tilegpu::Layout &layout) const;
 };
 
 /// Addresses of elements `thread + constant`: the thread's part is computed
@@ -80,9 +83,10 @@ private:
   mlir::Value base;
   tilegpu::Layout layout;
   llvm::SmallVector<mlir::Value> thread;
+  bool carries;
   /// One for every register part of the coordinates that cannot be added to the
-  /// thread's.
-  std::map<tilegpu::Coords, SharedAddresses> addresses;
+  /// thread's, and for every one along the contiguous dimension where that carries.
+  std::map<std::pair<tilegpu::Coords, int64_t>, SharedAddresses> addresses;
 };
 
 /// The accesses by which threads that hold a tile under `layout` move it to or

@@ -40,9 +40,11 @@ public:
 
   void run(ValueRange registers, Value map, ValueRange start) {
     const int64_t columns = type.getDimSize(1), rowsOfProgram = layout.numWarps() * 16;
-    // Rows of this warpgroup among those of its program's.
-    Value own = arith::AndIOp::create(builder, loc, warpgroup,
-                                      constantI32(builder, loc, layout.numWarps() / kWarpgroupWarps - 1));
+    // Rows of this warpgroup among those of its program's. Of several programs each has a power of two.
+    Value own = warpgroup;
+    if (Roles::at(builder).programs > 1)
+      own = arith::AndIOp::create(builder, loc, warpgroup,
+                                  constantI32(builder, loc, layout.numWarps() / kWarpgroupWarps - 1));
     // Where rows and columns of the accumulator run in the array.
     const int64_t rowAxis = transposed ? 0 : 1, columnAxis = 1 - rowAxis;
     Value row =

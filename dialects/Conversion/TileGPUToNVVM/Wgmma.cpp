@@ -139,7 +139,7 @@ public:
         op.getAccumulate()
             ? Value(arith::ExtUIOp::create(builder, loc, builder.getI32Type(), adaptor.getAccumulate().front()))
             : constantI32(builder, loc, 1);
-    for (instructionN = std::min(n, kMostN); n % instructionN != 0; instructionN -= kNUnit)
+    for (instructionN = std::min(n, mostColumns()); n % instructionN != 0; instructionN -= kNUnit)
       ;
   }
 
@@ -169,6 +169,14 @@ public:
   }
 
 private:
+  /// Columns of an instruction whose accumulators the assembler can place in the registers that threads start with,
+  /// even where they get more later.
+  int64_t mostColumns() {
+    constexpr int64_t kOtherRegisters = 32;
+    const int64_t registers = tilegpu::TargetAttr::of(op).startingRegisters(Roles::at(builder).threads());
+    return std::min((registers - kOtherRegisters) / kAccsOfColumns * kNUnit, kMostN);
+  }
+
   void emit(int64_t step, int64_t m, int64_t firstColumn, Value scale) {
     const int64_t count = instructionN / kNUnit * kAccsOfColumns;
     MutableArrayRef<Value> own =

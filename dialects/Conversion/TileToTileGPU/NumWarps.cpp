@@ -26,6 +26,8 @@ constexpr int64_t kAccRegisters = 64;
 constexpr int64_t kMinMmaWarps = 4, kMaxMmaWarps = 8;
 /// Elements of a fragment of mma.sync m16n8: fewer would leave a warp idle.
 constexpr int64_t kFragmentElems = 16 * 8;
+/// The one number that is no power of two: warpgroups that share tiles of 192 rows.
+constexpr int64_t kThreeWarpgroups = 3 * tilegpu::kWarpgroup;
 /// Beyond this a tile only spills, and the code grows with it.
 constexpr int64_t kMaxTileRegisters = 512;
 
@@ -84,9 +86,10 @@ int64_t tilec::chooseResidentCtas(tile::KernelOp kernel, int64_t numWarps, int64
 }
 
 FailureOr<int64_t> tilec::chooseNumWarps(tile::KernelOp kernel, int64_t requested) {
-  if (requested != 0 && (requested < 0 || requested > tilegpu::kMaxWarps || !llvm::isPowerOf2_64(requested)))
-    return kernel.emitError("num_warps must be a power of two from 1 to ")
-           << tilegpu::kMaxWarps << ", found " << requested;
+  const bool isPower = requested > 0 && requested <= tilegpu::kMaxWarps && llvm::isPowerOf2_64(requested);
+  if (requested != 0 && requested != kThreeWarpgroups && !isPower)
+    return kernel.emitError("num_warps must be ")
+           << kThreeWarpgroups << " or a power of two from 1 to " << tilegpu::kMaxWarps << ", found " << requested;
   const Tiles tiles(kernel);
   int64_t numWarps = requested ? requested : tiles.warps();
   int64_t perThread = llvm::divideCeil(tiles.largest, numWarps * tilegpu::kLanes);

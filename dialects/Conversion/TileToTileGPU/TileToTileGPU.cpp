@@ -11,9 +11,11 @@
 #include "dialects/Conversion/TileToTileGPU/TransposeProducts.h"
 #include "dialects/TileGPU/IR/Decisions.h"
 #include "dialects/TileGPU/IR/GlobalAccess.h"
+#include "dialects/TileGPU/IR/Layout.h"
 #include "dialects/TileGPU/IR/TileGPUDialect.h"
 #include "dialects/TileGPU/IR/TilePlan.h"
 #include "dialects/TileGPU/IR/TmaAccess.h"
+#include "dialects/TileGPU/Transforms/RegisterNeeds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -332,18 +334,30 @@ std::optional<Obstacle> whyNotWgmma(tile::MmaOp op, TargetAttr target) {
   return whyNotReadAsynchronously("right", op.getRhs(), /*kDim=*/0);
 }
 
-/// The warps that multiply if all products of the kernel fit wgmma: one or two warpgroups, each with 64 rows or a
+/// True when one warpgroup can hold the accumulators of all products, each once.
+bool fitsOneWarpgroup(ArrayRef<tile::MmaOp> products) {
+  int64_t elements = 0;
+  for (tile::MmaOp op : products)
+    if (!op.getAcc().getDefiningOp<tile::MmaOp>()) // else it is the same accumulator
+      elements += op.getType().getNumElements();
+  return elements <= kMostAccumulators * kWarpgroup * kLanes;
+}
+
+/// The warps that multiply if all products of the kernel fit wgmma: one to three warpgroups, each with 64 rows or a
 /// multiple of every accumulator. 0 if one does not fit.
 int64_t warpsForAsyncProducts(ArrayRef<tile::MmaOp> products, TargetAttr target, int64_t requested) {
-  constexpr int64_t kWarpgroup = 4, kRowsOfWarp = 16;
+  constexpr int64_t kMostWarpgroups = 3, kRowsOfWarp = 16;
   if (products.empty() || !llvm::all_of(products, [&](tile::MmaOp op) { return !whyNotWgmma(op, target); }))
     return 0;
   auto divides = [&](int64_t warps) {
     return llvm::all_of(
         products, [&](tile::MmaOp op) { return op.getLhs().getType().getDimSize(0) % (kRowsOfWarp * warps) == 0; });
   };
-  const int64_t warps = requested ? requested : divides(2 * kWarpgroup) ? 2 * kWarpgroup : kWarpgroup;
-  return (warps == kWarpgroup || warps == 2 * kWarpgroup) && divides(warps) ? warps : 0;
+  const int64_t warps = requested                                                ? requested
+                        : divides(2 * kWarpgroup)                                ? 2 * kWarpgroup
+                        : divides(3 * kWarpgroup) && !fitsOneWarpgroup(products) ? 3 * kWarpgroup
+                                                                                 : kWarpgroup;
+  return warps % kWarpgroup == 0 && warps <= kMostWarpgroups * kWarpgroup && divides(warps) ? warps : 0;
 }
 
 /// Tells which unit multiplies, and what stood in the way of a better one.
@@ -369,7 +383,7 @@ void explainProducts(ArrayRef<tile::MmaOp> products, TargetAttr target, int64_t 
       why = Obstacle{"another product of the kernel does not fit wgmma", ""};
     if (!why)
       why = Obstacle{llvm::formatv("{0} warps do not share it by warpgroups of 64 rows", requested),
-                     "num_warps=4, or 8 where every product has a multiple of 128 rows"};
+                     "num_warps=4, or 8 or 12 where every product has a multiple of 128 or 192 rows"};
     tellMissed(op, "product", isFma ? "FMA" : "mma.sync", *why, facts);
   }
 }
@@ -512,9 +526,10 @@ struct TileToTileGPU : PassWrapper<TileToTileGPU, OperationPass<ModuleOp>> {
 
   /// Warps of a program under the planned schedule; 0 without one.
   static int64_t plannedWarps(tile::KernelOp kernel) {
-    constexpr int64_t kWarpgroup = 4;
-    std::optional<Schedule> schedule = TilePlan::of(kernel).schedule;
-    return !schedule ? 0 : *schedule == Schedule::cooperative ? 2 * kWarpgroup : kWarpgroup;
+    const TilePlan plan = TilePlan::of(kernel);
+    return !plan.schedule                            ? 0
+           : *plan.schedule == Schedule::cooperative ? plan.warps.value_or(2 * kWarpgroup)
+                                                     : kWarpgroup;
   }
 
   Option<std::string> target{*this, "target", llvm::cl::desc("the target's entry, as JSON; default: the module's")};

@@ -24,33 +24,73 @@ Basis along(int64_t dim, int64_t value) {
   return basis;
 }
 
+/// Warps along a dimension: a power of two, in groups.
+struct Share {
+  int64_t warps = 1, groups = 1;
+  int64_t count() const { return warps * groups; }
+};
+
 /// Warps along M and N.
 struct Division {
-  int64_t m = 1, n = 1;
+  Share m, n;
 };
 
 /// The division by which a warp reads the fewest operand elements, M/m + N/n, among those that leave no warp idle.
 Division divideWarps(ArrayRef<int64_t> shape, int64_t numWarps, bool wholeRows, int64_t rows, int64_t columns) {
   Division best;
   int64_t bestCost = std::numeric_limits<int64_t>::max();
-  for (int64_t m = 1; m <= numWarps; m *= 2)
-    for (int64_t n = 1; m * n <= numWarps; n *= 2) {
-      if (shape[0] % (kRows * m) != 0 || shape[1] % (kColumns * n) != 0)
+  auto consider = [&](Share alongM, Share alongN) {
+    const int64_t m = alongM.count(), n = alongN.count();
+    if (shape[0] % (kRows * m) != 0 || shape[1] % (kColumns * n) != 0)
+      return;
+    if (wholeRows && n > 1 && shape[0] % (kRows * numWarps) == 0)
+      return;
+    // An order that does not fit costs about half as many more reads.
+    const bool ordered = shape[0] % (rows * m) == 0 && shape[1] % (columns * n) == 0;
+    int64_t cost = (shape[0] / m + shape[1] / n) * (numWarps / (m * n)) * (ordered ? 2 : 3);
+    if (cost < bestCost)
+      std::tie(best, bestCost) = std::pair(Division{alongM, alongN}, cost);
+  };
+  const WarpCount warps(numWarps);
+  for (int64_t m = 1; m <= int64_t(1) << warps.bits; m *= 2)
+    for (int64_t n = 1; m * n <= int64_t(1) << warps.bits; n *= 2) {
+      consider({m, 1}, {n, 1});
+      if (warps.groups == 1)
         continue;
-      if (wholeRows && n > 1 && shape[0] % (kRows * numWarps) == 0)
-        continue;
-      // An order that does not fit costs about half as many more reads.
-      const bool ordered = shape[0] % (rows * m) == 0 && shape[1] % (columns * n) == 0;
-      int64_t cost = (shape[0] / m + shape[1] / n) * (numWarps / (m * n)) * (ordered ? 2 : 3);
-      if (cost < bestCost)
-        std::tie(best, bestCost) = std::pair(Division{m, n}, cost);
+      consider({m, warps.groups}, {n, 1});
+      consider({m, 1}, {n, warps.groups});
     }
   return best;
 }
 
-void addWarps(Layout &layout, int64_t dim, int64_t count, int64_t &extent) {
-  for (int64_t warps = 1; warps < count; warps *= 2, extent *= 2)
+void addWarps(Layout &layout, int64_t dim, Share share, int64_t &extent) {
+  for (int64_t warps = 1; warps < share.warps; warps *= 2, extent *= 2)
     layout.warps.push_back(along(dim, extent));
+}
+
+/// Once all warps that bits number are there.
+void addGroups(Layout &layout, int64_t dim, Share share, int64_t &extent) {
+  if (share.groups == 1)
+    return;
+  layout.group[dim] = extent;
+  extent *= share.groups;
+}
+
+/// As many warps as `count` says, of which those that are missing, and the groups, hold what others hold.
+void fillUp(Layout &layout, WarpCount count) {
+  while (static_cast<int64_t>(layout.warps.size()) < count.bits)
+    layout.warps.push_back(Basis(2, 0));
+  layout.groups = count.groups;
+  layout.group.assign(count.groups == 1 ? 0 : 2, 0);
+}
+
+/// The warps of `acc`, as far as they are along `accDim`, along `dim`.
+void followWarps(Layout &layout, int64_t dim, const Layout &acc, int64_t accDim) {
+  for (const Basis &basis : acc.warps)
+    layout.warps.push_back(along(dim, basis[accDim]));
+  layout.groups = acc.groups;
+  if (layout.groups != 1)
+    layout.group = along(dim, acc.groupStep(accDim));
 }
 
 /// Words of neighbours along K, four threads a row; then what the instruction takes beside.
@@ -110,7 +150,7 @@ Layout Layout::mmaAcc(ArrayRef<int64_t> shape, int64_t numWarps, bool wholeRows,
   using Side = FragmentOrder::Side;
   const Division warps =
       divideWarps(shape, numWarps, wholeRows, rows.extent(Side::rows), columns.extent(Side::columns));
-  const int64_t rowsOfWarp = shape[0] / warps.m, columnsOfWarp = shape[1] / warps.n;
+  const int64_t rowsOfWarp = shape[0] / warps.m.count(), columnsOfWarp = shape[1] / warps.n.count();
   if (rowsOfWarp % rows.extent(Side::rows) != 0)
     rows = {};
   if (columnsOfWarp % columns.extent(Side::columns) != 0)
@@ -136,8 +176,9 @@ Layout Layout::mmaAcc(ArrayRef<int64_t> shape, int64_t numWarps, bool wholeRows,
   int64_t rowExtent = rows.extent(Side::rows), columnExtent = columns.extent(Side::columns);
   addWarps(layout, 1, warps.n, columnExtent);
   addWarps(layout, 0, warps.m, rowExtent);
-  while (layout.numWarps() < numWarps)
-    layout.warps.push_back(Basis(2, 0));
+  fillUp(layout, WarpCount(numWarps));
+  addGroups(layout, 1, warps.n, columnExtent);
+  addGroups(layout, 0, warps.m, rowExtent);
   layout.repeat = {static_cast<int64_t>(llvm::divideCeil(shape[0], rowExtent)),
                    static_cast<int64_t>(llvm::divideCeil(shape[1], columnExtent))};
   return layout;
@@ -152,9 +193,12 @@ Layout Layout::wgmmaAcc(ArrayRef<int64_t> shape, int64_t numWarps, FragmentOrder
     layout.lanes.push_back(along(0, place));
     taken |= place;
   }
-  for (; layout.numWarps() < numWarps || (taken & rowExtent) != 0; rowExtent *= 2)
+  const WarpCount count(numWarps);
+  for (; static_cast<int64_t>(layout.warps.size()) < count.bits || (taken & rowExtent) != 0; rowExtent *= 2)
     if ((taken & rowExtent) == 0)
       layout.warps.push_back(along(0, rowExtent));
+  fillUp(layout, count);
+  addGroups(layout, 0, {1, count.groups}, rowExtent);
   layout.repeat = {static_cast<int64_t>(llvm::divideCeil(shape[0], rowExtent)),
                    static_cast<int64_t>(llvm::divideCeil(shape[1], kColumns))};
   return layout;
@@ -172,8 +216,7 @@ Layout Layout::mmaLhs(const Layout &acc, ArrayRef<int64_t> shape, int64_t elemen
   for (int64_t bit : atom.rowRuns)
     layout.registers.push_back(acc.registers[bit]);
   layout.lanes = {along(1, depth.lanes[0]), along(1, depth.lanes[1]), acc.lanes[2], acc.lanes[3], acc.lanes[4]};
-  for (const Basis &basis : acc.warps)
-    layout.warps.push_back(along(0, basis[0]));
+  followWarps(layout, 0, acc, 0);
   layout.repeat = {acc.repeat[0], static_cast<int64_t>(llvm::divideCeil(shape[1], mmaStep(shape[1], elementBits)))};
   return layout;
 }
@@ -190,8 +233,7 @@ Layout Layout::mmaRhs(const Layout &acc, ArrayRef<int64_t> shape, int64_t elemen
     layout.registers.push_back(acc.registers[bit]);
   layout.lanes = {along(0, depth.lanes[0]), along(0, depth.lanes[1]), acc.registers[atom.column], acc.lanes[0],
                   acc.lanes[1]};
-  for (const Basis &basis : acc.warps)
-    layout.warps.push_back(along(1, basis[1]));
+  followWarps(layout, 1, acc, 1);
   layout.repeat = {static_cast<int64_t>(llvm::divideCeil(shape[0], mmaStep(shape[0], elementBits))), acc.repeat[1]};
   return layout;
 }

@@ -49,6 +49,8 @@ Basis unit(int64_t rank, int64_t dim, int64_t value) {
 }
 } // namespace
 
+WarpCount::WarpCount(int64_t numWarps) : bits(llvm::countr_zero<uint64_t>(numWarps)), groups(numWarps >> bits) {}
+
 //===----------------------------------------------------------------------===//
 // Attribute form
 //===----------------------------------------------------------------------===//
@@ -62,10 +64,13 @@ Layout::Layout(LayoutAttr attr) : repeat(attr.getRepeat()) {
   unflatten(attr.getRegisters(), rank, attr.getRegisters().size() / rank, registers);
   unflatten(attr.getLanes(), rank, attr.getLanes().size() / rank, lanes);
   unflatten(attr.getWarps(), rank, attr.getWarps().size() / rank, warps);
+  groups = attr.getGroups();
+  group.assign(attr.getGroup().begin(), attr.getGroup().end());
 }
 
 LayoutAttr Layout::attr(MLIRContext *context) const {
-  return LayoutAttr::get(context, flatten(registers), flatten(lanes), flatten(warps), repeat);
+  return LayoutAttr::get(context, flatten(registers), flatten(lanes), flatten(warps), groups,
+                         groups == 1 ? ArrayRef<int64_t>() : ArrayRef<int64_t>(group), repeat);
 }
 
 Layout Layout::of(Type tile) { return Layout(cast<LayoutAttr>(cast<RankedTensorType>(tile).getEncoding())); }
@@ -94,6 +99,26 @@ struct Distribution {
     while (bases.size() < bits)
       bases.push_back(Basis(shape.size(), 0));
   }
+  /// Groups of warps divide the first of `dims` that they divide evenly; else the one that misses most, if there is
+  /// enough of it for all.
+  void addGroups(Layout &layout, int64_t groups, ArrayRef<int64_t> dims) {
+    layout.groups = groups;
+    if (groups == 1)
+      return;
+    layout.group.assign(shape.size(), 0);
+    std::optional<int64_t> best;
+    for (int64_t dim : dims)
+      if (missing(dim) % groups == 0) {
+        best = dim;
+        break;
+      } else if (missing(dim) > groups && (!best || missing(dim) > missing(*best))) {
+        best = dim;
+      }
+    if (!best)
+      return;
+    layout.group[*best] = extent[*best];
+    extent[*best] *= groups;
+  }
   Coords repeats() const {
     Coords repeat;
     for (size_t dim = 0; dim < shape.size(); ++dim)
@@ -106,23 +131,25 @@ struct Distribution {
 Layout Layout::blocked(ArrayRef<int64_t> shape, ArrayRef<int64_t> order, int64_t vector, int64_t numWarps) {
   Layout layout;
   Distribution spread(shape);
-  const int64_t warpBits = floorLog2(numWarps);
+  const auto [warpBits, groups] = WarpCount(numWarps);
   if (!order.empty())
     spread.add(layout.registers, order.front(), floorLog2(vector));
   for (int64_t dim : order)
     spread.add(layout.lanes, dim, std::min<int64_t>(kLaneBits - layout.lanes.size(), ceilLog2(spread.missing(dim))));
   spread.fillUp(layout.lanes, kLaneBits);
   // Whole rows to a warp: reductions along the contiguous dimension then stay inside it.
-  for (int64_t dim : llvm::reverse(order))
+  const auto slowestFirst = llvm::to_vector(llvm::reverse(order));
+  for (int64_t dim : slowestFirst)
     spread.add(layout.warps, dim, std::min<int64_t>(warpBits - layout.warps.size(), floorLog2(spread.missing(dim))));
   spread.fillUp(layout.warps, warpBits);
+  spread.addGroups(layout, groups, slowestFirst);
   layout.repeat = spread.repeats();
   return layout;
 }
 
 Layout Layout::outerProduct(ArrayRef<int64_t> shape, int64_t numWarps) {
   constexpr int64_t kBlock = 8, kRun = 4;
-  const int64_t warpBits = floorLog2(numWarps);
+  const auto [warpBits, groups] = WarpCount(numWarps);
   int64_t share = llvm::bit_floor<uint64_t>(std::max<int64_t>(1, shape[0] * shape[1] / (kLanes * numWarps)));
   Layout layout;
   Distribution spread(shape);
@@ -145,6 +172,7 @@ Layout Layout::outerProduct(ArrayRef<int64_t> shape, int64_t numWarps) {
       spread.add(layout.warps, dim, 1);
   }
   spread.fillUp(layout.warps, warpBits);
+  spread.addGroups(layout, groups, {0, 1});
   layout.repeat = spread.repeats();
   return layout;
 }
@@ -152,8 +180,12 @@ Layout Layout::outerProduct(ArrayRef<int64_t> shape, int64_t numWarps) {
 Layout Layout::replicated(int64_t rank, int64_t numWarps) {
   Layout layout;
   layout.lanes.assign(kLaneBits, Basis(rank, 0));
-  if (rank != 0) // the flat form of rank 0 could not say how many
-    layout.warps.assign(floorLog2(numWarps), Basis(rank, 0));
+  if (rank != 0) { // the flat form of rank 0 could not say how many
+    const WarpCount count(numWarps);
+    layout.warps.assign(count.bits, Basis(rank, 0));
+    layout.groups = count.groups;
+    layout.group.assign(count.groups == 1 ? 0 : rank, 0);
+  }
   layout.repeat.assign(rank, 1);
   return layout;
 }
@@ -164,14 +196,15 @@ Layout Layout::replicated(int64_t rank, int64_t numWarps) {
 
 Layout Layout::reduced(int64_t axis) const {
   Layout layout = *this;
-  for (auto *bases : {&layout.lanes})
-    for (Basis &basis : *bases)
-      basis[axis] = 0;
+  for (Basis &basis : layout.lanes)
+    basis[axis] = 0;
   for (Basis &basis : layout.warps)
     basis[axis] = 0;
   for (Basis &basis : layout.registers)
     basis[axis] = 0;
   llvm::erase_if(layout.registers, isZero);
+  if (!layout.group.empty())
+    layout.group[axis] = 0;
   layout.repeat[axis] = 1;
   return layout;
 }
@@ -195,15 +228,17 @@ Layout Layout::permuted(ArrayRef<int64_t> order) const {
     basis = apply(basis);
   for (Basis &basis : layout.warps)
     basis = apply(basis);
+  if (!group.empty())
+    layout.group = apply(group);
   layout.repeat = apply(repeat);
   return layout;
 }
 
 namespace {
-/// One dimension of a layout: what each thread and register bit contributes to it, and its repeats.
+/// One dimension of a layout: what each thread and register bit contributes to it, groups of warps, and its repeats.
 struct Axis {
   SmallVector<int64_t> bits;
-  int64_t repeat = 1;
+  int64_t groups = 1, repeat = 1;
 
   explicit Axis(size_t count) : bits(count, 0) {}
 
@@ -213,7 +248,7 @@ struct Axis {
       span |= bit;
     return span == 0 ? 1 : int64_t(2) << floorLog2(span);
   }
-  int64_t extent() const { return atom() * repeat; }
+  int64_t extent() const { return atom() * groups * repeat; }
 };
 
 /// Row-major `outer` (any size) and `inner` of `size` elements as one dimension.
@@ -221,12 +256,15 @@ std::optional<Axis> merge(const Axis &outer, const Axis &inner, int64_t size) {
   if (outer.extent() != 1) {
     if (inner.extent() != size) // elements beyond `size` would be others of the merged dimension
       return std::nullopt;
-    if (outer.atom() != 1 && inner.repeat != 1) // the atom would have a hole
+    if (outer.atom() != 1 && inner.groups * inner.repeat != 1) // the atom would have a hole
+      return std::nullopt;
+    if (outer.groups != 1 && inner.repeat != 1) // so would the groups
       return std::nullopt;
   }
   Axis merged = inner;
   for (auto [bit, part] : llvm::zip_equal(merged.bits, outer.bits))
     bit += part * size;
+  merged.groups *= outer.groups;
   merged.repeat *= outer.repeat;
   return merged;
 }
@@ -242,11 +280,14 @@ std::optional<Axis> split(Axis &axis, int64_t size, int64_t inner) {
   }
   const int64_t atom = axis.atom();
   if (inner % atom == 0) {
-    if (axis.extent() != size)
+    const int64_t rounds = inner / atom;
+    if (axis.extent() != size || (rounds != 1 && rounds % axis.groups != 0))
       return std::nullopt;
     std::swap(taken.bits, axis.bits);
-    taken.repeat = inner / atom;
-    axis.repeat = size / inner;
+    if (rounds != 1)
+      std::swap(taken.groups, axis.groups);
+    taken.repeat = rounds / taken.groups;
+    axis.repeat = size / inner / axis.groups;
     return taken;
   }
   if (atom % inner != 0)
@@ -265,6 +306,7 @@ std::optional<Layout> reshapeAxes(const Layout &source, ArrayRef<int64_t> from, 
     Axis axis(bases.size());
     for (auto [bit, basis] : llvm::zip_equal(axis.bits, bases))
       bit = basis[dim];
+    axis.groups = source.groupStep(dim) == 0 ? 1 : source.groups;
     axis.repeat = source.repeat[dim];
     return axis;
   };
@@ -314,6 +356,9 @@ std::optional<Layout> reshapeAxes(const Layout &source, ArrayRef<int64_t> from, 
     layout.lanes.push_back(basis(next++));
   for (size_t i = 0; i < source.warps.size(); ++i)
     layout.warps.push_back(basis(next++));
+  layout.groups = source.groups;
+  if (layout.groups != 1)
+    layout.group = Basis(llvm::map_range(result, [](const Axis &axis) { return axis.groups == 1 ? 0 : axis.atom(); }));
   for (const Axis &axis : result)
     layout.repeat.push_back(axis.repeat);
   return layout;
@@ -321,7 +366,10 @@ std::optional<Layout> reshapeAxes(const Layout &source, ArrayRef<int64_t> from, 
 
 /// The same layout with innermost repeats written as bits of the atom: registers keep their numbers.
 Layout absorbRepeats(Layout layout) {
-  for (int64_t dim = layout.rank() - 1; dim >= 0 && llvm::isPowerOf2_64(layout.repeat[dim]); --dim)
+  auto fits = [&](int64_t dim) {
+    return layout.groupStep(dim) == 0 ? llvm::isPowerOf2_64(layout.repeat[dim]) : layout.repeat[dim] == 1;
+  };
+  for (int64_t dim = layout.rank() - 1; dim >= 0 && fits(dim); --dim)
     while (layout.repeat[dim] > 1) {
       layout.registers.push_back(unit(layout.rank(), dim, layout.atomExtent(dim)));
       layout.repeat[dim] /= 2;
@@ -367,7 +415,7 @@ Coords Layout::registerRepeat(int64_t reg) const {
   Coords coords(rank(), 0);
   int64_t index = reg / atomRegisters();
   for (int64_t dim = rank() - 1; dim >= 0; --dim) {
-    coords[dim] = index % repeat[dim] * atomExtent(dim);
+    coords[dim] = index % repeat[dim] * repeatStep(dim);
     index /= repeat[dim];
   }
   return coords;
@@ -377,8 +425,9 @@ Coords Layout::coords(int64_t reg, int64_t lane, int64_t warp) const {
   Coords coords = registerAtom(reg);
   combine(lanes, lane, coords);
   combine(warps, warp, coords);
-  for (auto [coord, offset] : llvm::zip_equal(coords, registerRepeat(reg)))
-    coord += offset;
+  const int64_t number = warp >> warps.size();
+  for (auto [dim, offset] : llvm::enumerate(registerRepeat(reg)))
+    coords[dim] += offset + number * groupStep(dim);
   return coords;
 }
 
@@ -398,7 +447,12 @@ int64_t Layout::contiguity(int64_t dim) const {
 }
 
 int64_t Layout::freeLaneMask() const { return freeMask(lanes); }
-int64_t Layout::freeWarpMask() const { return rank() == 0 ? kMaxWarps - 1 : freeMask(warps); }
+int64_t Layout::freeWarpMask() const {
+  if (rank() == 0)
+    return kMaxWarps - 1;
+  const int64_t groupBits = (kMaxWarps - 1) >> warps.size() << warps.size();
+  return freeMask(warps) | (groups != 1 && isZero(group) ? groupBits : 0);
+}
 
 bool Layout::covers(ArrayRef<int64_t> shape) const {
   for (auto [dim, size] : llvm::enumerate(shape))
@@ -408,7 +462,8 @@ bool Layout::covers(ArrayRef<int64_t> shape) const {
 }
 
 bool Layout::operator==(const Layout &other) const {
-  return registers == other.registers && lanes == other.lanes && warps == other.warps && repeat == other.repeat;
+  return registers == other.registers && lanes == other.lanes && warps == other.warps && groups == other.groups &&
+         (groups == 1 || group == other.group) && repeat == other.repeat;
 }
 
 int64_t tilec::tilegpu::vectorForTile(ArrayRef<int64_t> shape, int64_t vector, int64_t numWarps) {

@@ -1,7 +1,8 @@
 //===- Layout.h - Computing with layouts ------------------------*- C++ -*-===//
 //
 // The value form of #tilegpu.layout: an F2-linear atom over register, lane and warp bits, repeated
-// along each dimension in registers. Free of IR, so that tests can enumerate it.
+// along one dimension in groups of warps, where their number is no power of two, and along each in
+// registers. Free of IR, so that tests can enumerate it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEC_TILEGPU_IR_LAYOUT_H
@@ -19,11 +20,20 @@ using Coords = llvm::SmallVector<int64_t, 4>;
 
 inline constexpr int64_t kLaneBits = 5;
 inline constexpr int64_t kLanes = 32;
+/// Warps that issue a wgmma together.
+inline constexpr int64_t kWarpgroup = 4;
 /// No CTA has more.
 inline constexpr int64_t kMaxWarps = 32;
 
 /// What one bit of a register, lane or warp number adds to the coordinates.
 using Basis = Coords;
+
+/// Warps as groups of a power of two: 12 are three groups of four.
+struct WarpCount {
+  int64_t bits = 0, groups = 1;
+
+  explicit WarpCount(int64_t numWarps);
+};
 
 /// Which rows of a tile are the rows of an instruction's left operand; for the right operand, which columns. Products
 /// do not care, as long as the accumulator agrees; reading fragments from shared memory does.
@@ -45,6 +55,10 @@ public:
   llvm::SmallVector<Basis, 8> registers;
   llvm::SmallVector<Basis, 5> lanes;
   llvm::SmallVector<Basis, 4> warps;
+  /// Groups of the warps that the bits tell apart, and what each adds to the one before: what the atom spans along one
+  /// dimension, or nothing (empty, or zeros).
+  int64_t groups = 1;
+  Basis group;
   Coords repeat;
 
   Layout() = default;
@@ -94,24 +108,28 @@ public:
   //===--- Queries --------------------------------------------------------===//
 
   int64_t rank() const { return repeat.size(); }
-  int64_t numWarps() const { return int64_t(1) << warps.size(); }
+  int64_t numWarps() const { return groups << warps.size(); }
   /// Registers of the atom alone.
   int64_t atomRegisters() const { return int64_t(1) << registers.size(); }
   int64_t numRegisters() const;
   /// Extent of the atom along a dimension: a power of two.
   int64_t atomExtent(int64_t dim) const;
+  /// How far apart groups of warps are along a dimension; 0 where they are not.
+  int64_t groupStep(int64_t dim) const { return group.empty() ? 0 : group[dim]; }
+  /// What all warps span along a dimension, and how far apart its repeats are.
+  int64_t repeatStep(int64_t dim) const { return atomExtent(dim) * (groupStep(dim) == 0 ? 1 : groups); }
   /// Covered extent along a dimension, at least the tile's.
-  int64_t extent(int64_t dim) const { return atomExtent(dim) * repeat[dim]; }
+  int64_t extent(int64_t dim) const { return repeatStep(dim) * repeat[dim]; }
   /// What the atom part of register `reg` contributes, to be combined with the thread's by exclusive or.
   Coords registerAtom(int64_t reg) const;
-  /// What the repeats of register `reg` add: multiples of the atom's extents.
+  /// What the repeats of register `reg` add: multiples of what the warps span.
   Coords registerRepeat(int64_t reg) const;
   /// Coordinates of an element.
   Coords coords(int64_t reg, int64_t lane, int64_t warp) const;
   /// How many consecutive registers, starting at multiples of that number, hold elements that are
   /// consecutive along `dim` in every thread: a power of two.
   int64_t contiguity(int64_t dim) const;
-  /// Bits of the lane (warp) number that do not choose elements.
+  /// Bits of the lane (warp) number that do not choose elements, those of a group's number among them.
   int64_t freeLaneMask() const;
   int64_t freeWarpMask() const;
   /// True when no register of the tile of this shape is dead in any thread.

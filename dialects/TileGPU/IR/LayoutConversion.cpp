@@ -64,7 +64,8 @@ private:
 
 /// The common refinement of two layouts' repeats: along each dimension the
 /// larger of the two atoms. Below it a coordinate is bits; above it, a plain
-/// number that both layouts count alike.
+/// number that both layouts count alike. Groups of warps that both divide
+/// alike are above it, and the same for both.
 struct CommonAtom {
   SmallVector<int64_t> logExtent, shift;
   int64_t width = 0;
@@ -119,7 +120,8 @@ public:
   }
 
   std::optional<ConversionPlan> plan() {
-    if (atom.width > 63 || generators.size() > 63 || src.numWarps() != dst.numWarps())
+    if (atom.width > 63 || generators.size() > 63 || src.numWarps() != dst.numWarps() ||
+        (src.groups != 1 && src.group != dst.group))
       return std::nullopt;
     ConversionPlan plan;
     SmallVector<Bits> offsets; // what each selector adds to the source register's coordinates

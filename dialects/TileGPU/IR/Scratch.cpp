@@ -20,6 +20,8 @@ ReduceScratch tilec::tilegpu::reduceScratch(Operation *op) {
       scratch.warpBits.push_back(bit);
       scratch.warpsAlongAxis *= 2;
     }
+  if (source.groupStep(axis) != 0)
+    scratch.warpsAlongAxis *= source.groups;
   if (scratch.warpsAlongAxis == 1)
     return scratch;
   const Layout reduced = source.reduced(axis);

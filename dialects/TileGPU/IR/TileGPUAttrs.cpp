@@ -49,13 +49,19 @@ ParseResult parseBases(AsmParser &parser, StringRef name, SmallVectorImpl<int64_
 } // namespace
 
 Attribute LayoutAttr::parse(AsmParser &parser, Type) {
-  SmallVector<int64_t> registers, lanes, warps, repeat;
+  SmallVector<int64_t> registers, lanes, warps, group, repeat;
+  int64_t groups = 1;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parseBases(parser, "register", registers) || parseBases(parser, "lane", lanes) ||
-      parseBases(parser, "warp", warps) || parser.parseKeyword("repeat") || parser.parseEqual() ||
-      parseIntegers(parser, repeat) || parser.parseGreater())
+      parseBases(parser, "warp", warps))
     return {};
-  return parser.getChecked<LayoutAttr>(loc, parser.getContext(), registers, lanes, warps, repeat);
+  if (succeeded(parser.parseOptionalKeyword("groups")) &&
+      (parser.parseEqual() || parser.parseInteger(groups) || parser.parseKeyword("by") ||
+       parseIntegers(parser, group) || parser.parseComma()))
+    return {};
+  if (parser.parseKeyword("repeat") || parser.parseEqual() || parseIntegers(parser, repeat) || parser.parseGreater())
+    return {};
+  return parser.getChecked<LayoutAttr>(loc, parser.getContext(), registers, lanes, warps, groups, group, repeat);
 }
 
 void LayoutAttr::print(AsmPrinter &printer) const {
@@ -64,13 +70,19 @@ void LayoutAttr::print(AsmPrinter &printer) const {
   printBases(printer, "register", getRegisters(), rank);
   printBases(printer, "lane", getLanes(), rank);
   printBases(printer, "warp", getWarps(), rank);
+  if (getGroups() != 1) {
+    printer << "groups = " << getGroups() << " by [";
+    llvm::interleaveComma(getGroup(), printer.getStream());
+    printer << "], ";
+  }
   printer << "repeat = [";
   llvm::interleaveComma(getRepeat(), printer.getStream());
   printer << "]>";
 }
 
 LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> registers,
-                                 ArrayRef<int64_t> lanes, ArrayRef<int64_t> warps, ArrayRef<int64_t> repeat) {
+                                 ArrayRef<int64_t> lanes, ArrayRef<int64_t> warps, int64_t groups,
+                                 ArrayRef<int64_t> group, ArrayRef<int64_t> repeat) {
   int64_t rank = repeat.size();
   for (auto [name, flat] : {std::pair("register", registers), std::pair("lane", lanes), std::pair("warp", warps)}) {
     if (rank == 0 ? !flat.empty() : flat.size() % rank != 0)
@@ -82,6 +94,20 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, A
     return emitError() << "a warp has 5 lane bits, found " << lanes.size() / rank;
   if (llvm::any_of(repeat, [](int64_t v) { return v < 1; }))
     return emitError() << "repeats must be positive";
+  if (groups < 1 || (groups != 1 && groups % 2 == 0))
+    return emitError() << "groups of warps must be an odd number, found " << groups;
+  if (static_cast<int64_t>(group.size()) != (groups == 1 ? 0 : rank))
+    return emitError() << "what groups of warps add must have rank " << (groups == 1 ? 0 : rank);
+  if (llvm::count_if(group, [](int64_t v) { return v != 0; }) > 1)
+    return emitError() << "groups of warps must divide one dimension";
+  for (auto [dim, step] : llvm::enumerate(group)) {
+    int64_t span = 0;
+    for (ArrayRef<int64_t> flat : {registers, lanes, warps})
+      for (size_t i = dim; i < flat.size(); i += rank)
+        span |= flat[i];
+    if (int64_t atom = llvm::bit_ceil<uint64_t>(span + 1); step != 0 && step != atom)
+      return emitError() << "groups of warps must be as far apart as the atom spans, " << atom << ", found " << step;
+  }
   return success();
 }
 
@@ -114,6 +140,12 @@ int64_t TargetAttr::limit(StringRef name) const {
   auto limits = getProperties().getAs<DictionaryAttr>("limits");
   auto value = limits ? limits.getAs<IntegerAttr>(name) : IntegerAttr();
   return value ? value.getInt() : 0;
+}
+
+int64_t TargetAttr::startingRegisters(int64_t threads) const {
+  constexpr int64_t kMost = 255, kUnit = 8;
+  const int64_t all = limit("registers_per_sm");
+  return all == 0 ? kMost : std::min(kMost, all / threads / kUnit * kUnit);
 }
 
 TargetAttr TargetAttr::of(Operation *op) {

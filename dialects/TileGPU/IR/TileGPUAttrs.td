@@ -18,24 +18,33 @@ def TileGPU_LayoutAttr : TileGPU_Attr<"Layout", "layout"> {
     along dimension `d`, in registers, the last dimension fastest. A zero basis of a
     lane or warp bit means that its two halves hold the same elements.
 
+    Where the number of warps is no power of two, they come in `groups` of as many as
+    the bits number, and group `g` adds `g · group` to the coordinates: multiples of
+    what the atom spans along one dimension, which its repeats then follow, or nothing.
+
     The covered extent may exceed the tile: elements outside are dead. Loads predicate
     them, reductions replace them by the identity, stores drop them.
 
     ```mlir
+    // 192×64, an accumulator of three warpgroups
+    #tilegpu.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]],
+                    warp = [[16, 0], [32, 0]], groups = 3 by [64, 0], repeat = [1, 8]>
     // 1×4096 over 4 warps: 8 elements a thread, four times over
     #tilegpu.layout<register = [[0, 1], [0, 2], [0, 4]],
                     lane = [[0, 8], [0, 16], [0, 32], [0, 64], [0, 128]],
                     warp = [[0, 256], [0, 512]], repeat = [1, 4]>
     ```
 
-    Source: linear layouts over F₂, arXiv 2505.23819; the repeats are ours, since
-    tiles need not be powers of two.
+    Source: linear layouts over F₂, arXiv 2505.23819; groups and repeats are ours, since
+    warps and tiles need not be powers of two.
   }];
   // Bases are stored flat, `rank` numbers each.
   let parameters = (ins
     ArrayRefParameter<"int64_t">:$registers,
     ArrayRefParameter<"int64_t">:$lanes,
     ArrayRefParameter<"int64_t">:$warps,
+    "int64_t":$groups,
+    ArrayRefParameter<"int64_t">:$group,
     ArrayRefParameter<"int64_t">:$repeat);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -75,6 +84,8 @@ def TileGPU_TargetAttr : TileGPU_Attr<"Target", "target"> {
     /// An entry of `limits`; 0 when it is missing.
     int64_t limit(::llvm::StringRef name) const;
     static constexpr ::llvm::StringLiteral kSharedLimit = "shared_per_block_bytes";
+    /// Registers that each thread of the only CTA of a multiprocessor can start with.
+    int64_t startingRegisters(int64_t threads) const;
     /// The target of the module around `op`.
     static TargetAttr of(::mlir::Operation *op);
   }];

@@ -39,6 +39,8 @@ TilePlan TilePlan::of(tile::KernelOp kernel) {
                         .Case("pingpong", Schedule::pingpong)
                         .Case("single", Schedule::single)
                         .Default(std::nullopt);
+  if (int64_t warps = integer(decisions, "num_warps").value_or(0); warps > 0)
+    plan.warps = warps;
   if (SmallVector<int64_t> cluster = integers(decisions, "cluster"); !cluster.empty())
     plan.cluster = cluster.front();
   if (int64_t rows = integer(decisions, "raster").value_or(0); rows > 0)

@@ -25,6 +25,7 @@ struct Asked {
 /// Decisions that came with the tile (runtime/tiling), as a dictionary on the kernel. The passes decide what is absent.
 struct TilePlan {
   std::optional<Schedule> schedule;
+  std::optional<int64_t> warps;                         ///< that multiply, a CTA's
   std::optional<int64_t> cluster;                       ///< CTAs along the rows of tiles that share operands
   std::optional<int64_t> panelRows;                     ///< of tiles that are walked together
   int64_t splitK = 1;                                   ///< CTAs that share the depth of one tile's product

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/TileGPU/IR/Decisions.h"
+#include "dialects/TileGPU/IR/Layout.h"
 #include "dialects/TileGPU/IR/Scratch.h"
 #include "dialects/TileGPU/Transforms/Passes.h"
 
@@ -21,7 +22,6 @@ using namespace tilec::tilegpu;
 namespace {
 /// Blocks that should have room on a multiprocessor at a time.
 constexpr int64_t kComfort = 2;
-constexpr int64_t kWarpgroup = 4;
 constexpr StringLiteral kSharedLimit = "shared_per_block_bytes";
 
 /// From an op to the end of another's regions, in the numbers of OpOrder.

@@ -67,3 +67,31 @@ module attributes {tilegpu.target = #hopper} {
     tile.return
   }
 }
+
+// -----
+
+#hopper = #tilegpu.target<"sm_90a", {features = ["cp_async", "mma_bf16", "wgmma", "tma"], limits = {shared_per_block_bytes = 232448 : i64, registers_per_sm = 65536 : i64}}>
+!a = !tile.view<?x?xbf16, strides = [?, 1], divisible = [16, 16], stride_align = [128, 2], align = 16, index = 32, read>
+!y = !tile.view<?x?xbf16, strides = [?, 1], divisible = [16, 16], stride_align = [128, 2], align = 16, index = 32, exclusive>
+!c = !tile.partition<192x192 of !y>
+module attributes {tilegpu.target = #hopper} {
+  // CHECK-DAG: [Analysis] roles | Category:tilec | Reason="one warpgroup cannot hold the accumulators", Remark="cooperative: a producer, and three warpgroups that share a tile"
+  // CHECK-DAG: [Passed] store | Category:tilec | Remark=TMA, array=c, shape="(192, 192)"
+  // CHECK-DAG: tilegpu.queue bytes 49152 readers 3
+  tile.kernel @three_warpgroups(%c: !c, %a: !a, %b: !a) attributes {arg_names = ["c", "a", "b"]} {
+    %i:2 = tile.index %c : !c -> index, index
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = tile.num_tiles %a, 1 by 64 : !a
+    %z = arith.constant dense<0.0> : tensor<192x192xf32>
+    %s = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %z) -> (tensor<192x192xf32>) {
+      %x = tile.load %a[%i#0, %k] : !a -> tensor<192x64xbf16>
+      %y = tile.load %b[%k, %i#1] : !a -> tensor<64x192xbf16>
+      %r = tile.mma %x, %y, %acc : tensor<192x64xbf16>, tensor<64x192xbf16>, tensor<192x192xf32>
+      scf.yield %r : tensor<192x192xf32>
+    }
+    %t = arith.truncf %s : tensor<192x192xf32> to tensor<192x192xbf16>
+    tile.store %t, %c : tensor<192x192xbf16>, !c
+    tile.return
+  }
+}

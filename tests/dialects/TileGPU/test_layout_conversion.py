@@ -48,7 +48,7 @@ def families(shape, warps):
             yield layouts.outer_product(shape, warps)
 
 
-@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize("warps", [1, 4, 12])
 @pytest.mark.parametrize(
     "shape", [(16,), (100,), (1185,), (64, 64), (16, 32), (12, 20), (3, 96), (4, 6, 8)]
 )
@@ -62,7 +62,7 @@ def test_plans_inside_the_warp_move_every_element(shape, warps):
     assert "registers" in kinds
 
 
-@pytest.mark.parametrize("warps", [1, 2, 4])
+@pytest.mark.parametrize("warps", [1, 2, 4, 12])
 def test_plan_of_a_layout_to_itself_is_a_register_move(warps):
     for layout in families((32, 96), warps):
         found = plan(layout, layout)
@@ -144,10 +144,11 @@ def test_plan_of_known_pairs_is_frozen(name):
     assert describe(plan(*GOLDEN[name])) == EXPECTED[name]
 
 
+@pytest.mark.parametrize("warps", [4, 12])
 @pytest.mark.parametrize("element_bytes", [1, 2, 4, 8])
-def test_shared_trips_give_every_element_its_own_aligned_bytes(element_bytes):
+def test_shared_trips_give_every_element_its_own_aligned_bytes(element_bytes, warps):
     shape = (48, 40)
-    pairs = itertools.product(list(families(shape, 4)), repeat=2)
+    pairs = itertools.product(list(families(shape, warps)), repeat=2)
     for source, destination in pairs:
         found = plan(source, destination, element_bytes)
         if found["kind"] != "shared":

@@ -6,7 +6,7 @@ from layout_spread import LANES, Spread, assert_covers_once
 
 from tilec._mlir._mlir_libs._tilec import layouts
 
-WARPS = (1, 2, 4, 8, 16)
+WARPS = (1, 2, 4, 8, 12, 16)
 VECTORS = (1, 2, 4, 8)
 EXTENTS = (*range(1, 257), 1185, 1953, 12288)
 
@@ -115,7 +115,7 @@ def test_mma_acc_whole_rows_stay_in_a_warp_when_there_are_enough():
         assert columns == {shape[1] if whole else shape[1] // warps}
 
 
-@pytest.mark.parametrize("warps", (1, 2, 4, 8))
+@pytest.mark.parametrize("warps", (1, 2, 4, 8, 12))
 def test_mma_lhs_warps_hold_the_rows_of_their_accumulators(warps):
     acc = layouts.mma_acc([128, 64], warps)
     lhs = layouts.mma_lhs(acc, [128, 48], 16)
@@ -185,6 +185,70 @@ def test_reshaped_keeps_every_element_in_its_register(source, result, warps):
 def test_reshaped_finds_layouts_of_powers_of_two(source, result):
     order = list(reversed(range(len(source))))
     assert layouts.reshaped(layouts.blocked(source, order, 1, 4), source, result) is not None
+
+
+@pytest.mark.parametrize(
+    ("layout", "source", "result"),
+    [
+        (layouts.blocked([24, 64], [1, 0], 2, 12), (24, 64), (1536,)),
+        (layouts.blocked([1536], [0], 2, 12), (1536,), (24, 64)),
+        (layouts.blocked([192, 64], [1, 0], 2, 12), (192, 64), (1, 192, 64)),
+        (layouts.blocked([96, 128], [1, 0], 2, 12), (96, 128), (96, 4, 32)),
+        (layouts.wgmma_acc([192, 64], 12), (192, 64), (3, 64, 64)),
+        (layouts.wgmma_acc([192, 64], 12), (192, 64), (3, 2, 32, 64)),
+        (layouts.wgmma_acc([384, 64], 12), (384, 64), (2, 192, 64)),
+        (
+            layouts.reshaped(layouts.wgmma_acc([192, 8], 12), [192, 8], [3, 64, 8]),
+            (3, 64, 8),
+            (192, 8),
+        ),
+    ],
+)
+def test_reshaped_finds_layouts_of_three_groups_of_warps(layout, source, result):
+    assert "groups = 3 by" in layout
+    renamed = layouts.reshaped(layout, source, result)
+    before, after = Spread.of(layout), Spread.of(renamed)
+    assert before.extents() == source and after.extents() == result
+    flat_before = np.ravel_multi_index(tuple(before.coords.reshape(-1, len(source)).T), source)
+    flat_after = np.ravel_multi_index(tuple(after.coords.reshape(-1, len(result)).T), result)
+    assert np.array_equal(flat_before, flat_after)
+
+
+def test_groups_of_warps_divide_rows_that_they_divide_evenly():
+    rows, _ = divmod(Spread.of(layouts.blocked([192, 64], [1, 0], 8, 12)).coords[..., 0], 64)
+    assert "groups = 3 by [16, 0]" in layouts.blocked([192, 64], [1, 0], 8, 12)
+    assert "groups = 3 by [0, 256]" in layouts.blocked([4, 768], [1, 0], 8, 12)
+    assert "groups = 3 by [0, 0]" in layouts.blocked([4, 256], [1, 0], 8, 12)
+    assert rows.max() == 2
+
+
+@pytest.mark.parametrize("columns", [8, 64, 192])
+@pytest.mark.parametrize("rows", [192, 384])
+def test_wgmma_acc_of_three_warpgroups_has_64_rows_of_each_round(rows, columns):
+    layout = layouts.wgmma_acc([rows, columns], 12)
+    assert_covers_once(layout, (rows, columns))
+    coords = Spread.of(layout).coords
+    for warp in range(12):
+        held = set(coords[warp, ..., 0].ravel().tolist())
+        first = [192 * round + 16 * warp for round in range(rows // 192)]
+        assert held == {row for start in first for row in range(start, start + 16)}
+        lhs = Spread.of(layouts.mma_lhs(layout, [rows, 32], 32)).coords
+        assert held == set(lhs[warp, ..., 0].ravel().tolist())
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32])
+@pytest.mark.parametrize("shape", [(192, 96), (48, 64), (64, 96), (16, 24), (96, 192)])
+def test_operands_of_three_groups_of_warps_hold_what_their_accumulators_need(shape, bits):
+    acc = layouts.mma_acc(shape, 12)
+    lhs = layouts.mma_lhs(acc, [shape[0], 64], bits)
+    rhs = layouts.mma_rhs(acc, [64, shape[1]], bits)
+    assert_covers_once(lhs, (shape[0], 64))
+    assert_covers_once(rhs, (64, shape[1]))
+    spreads = [Spread.of(layout).coords for layout in (acc, lhs, rhs)]
+    for warp in range(12):
+        for operand, dim in ((spreads[1], 0), (spreads[2], 1)):
+            needed = set(spreads[0][warp, ..., dim].ravel().tolist())
+            assert needed == set(operand[warp, ..., dim].ravel().tolist())
 
 
 def test_reshaped_gives_up_where_elements_would_move():

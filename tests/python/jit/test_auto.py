@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tilec as tl
+from tilec.compiler.target import TARGETS
 from tilec.jit import kernel as kernel_module
 from tilec.jit import planning
 from tilec.jit.cache import DiskCache
@@ -214,3 +215,9 @@ def test_every_candidate_for_wgmma_compiles_as_planned_without_spills():
             problems[candidate["schedule"], candidate["tile"]] = found
     assert len(possible) >= 10
     assert problems == {}
+
+
+def test_three_warpgroups_are_planned_for_where_the_target_has_wgmma():
+    features = {name: planning.device_of(target)["features"] for name, target in TARGETS.items()}
+    having = {name for name, found in features.items() if "three_consumers" in found}
+    assert having == {name for name, target in TARGETS.items() if target.has("wgmma")} != set()

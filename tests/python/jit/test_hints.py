@@ -155,6 +155,7 @@ def test_hint_that_is_honoured_is_silent():
     [
         (4, 256, "a producer, and one warpgroup that multiplies"),
         (8, 384, "ping-pong: a producer, and two programs of 4 warps that take turns at tiles"),
+        (12, 384, "none: all warps load and compute"),
         (16, 512, "none: all warps load and compute"),
     ],
 )
@@ -162,6 +163,20 @@ def test_warps_that_compute_are_as_many_as_asked_for(num_warps, threads, roles):
     result, found = compiled(plain, matrices(), num_warps=num_warps)
     assert (found, result.plan["threads"]) == ([], threads)
     assert [item.outcome for item in result.decisions if item.subject == "roles"] == [roles]
+
+
+@pytest.mark.parametrize("tile", [(192, 192), (192, 128), (192, 256), (384, 64)])
+def test_twelve_warps_are_three_warpgroups_that_share_a_tile(tile):
+    result, found = compiled(plain, matrices(768, 768, tile=tile), num_warps=12)
+    assert (found, result.plan["threads"], result.plan["num_warps"]) == ([], 512, 12)
+    assert [item.outcome for item in result.decisions if item.subject == "roles"] == [
+        "cooperative: a producer, and three warpgroups that share a tile"
+    ]
+
+
+def test_twelve_warps_take_the_planned_tile_of_three_warpgroups():
+    result, found = compiled(plain, matrices(4096, 4096, tile=tl.AUTO), num_warps=12)
+    assert (found, result.plan["grid"]["tile"], result.plan["threads"]) == ([], [192, 192], 512)
 
 
 def test_an_occupancy_that_is_not_honoured_leaves_the_registers_alone():
@@ -196,14 +211,17 @@ def test_entry_from_the_cache_warns_again(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("hints", "message"),
     [
-        ({"num_warps": 3}, "num_warps must be a power of two from 1 to 32, found 3"),
-        ({"num_warps": "4"}, "num_warps must be a power of two from 1 to 32, found '4'"),
-        ({"num_warps": True}, "num_warps must be a power of two from 1 to 32, found True"),
+        ({"num_warps": 3}, "num_warps must be 12 or a power of two from 1 to 32, found 3"),
+        ({"num_warps": "4"}, "num_warps must be 12 or a power of two from 1 to 32, found '4'"),
+        ({"num_warps": True}, "num_warps must be 12 or a power of two from 1 to 32, found True"),
         ({"num_stages": 0}, "num_stages must be an integer from 1 to 16, found 0"),
         ({"num_stages": 2.0}, "num_stages must be an integer from 1 to 16, found 2.0"),
         ({"num_ctas": 32}, "num_ctas must be a power of two from 1 to 16, found 32"),
         ({"occupancy": -1}, "occupancy must be an integer from 1 to 32, found -1"),
-        ({"num_warps": {"sm_80": 3}}, "num_warps must be a power of two from 1 to 32, found 3"),
+        (
+            {"num_warps": {"sm_80": 3}},
+            "num_warps must be 12 or a power of two from 1 to 32, found 3",
+        ),
         (
             {"num_warps": {"hopper": 4}},
             "num_warps has a value for 'hopper', expected some of sm_80, sm_86, sm_89, sm_90a, "

@@ -14,6 +14,7 @@ from tilec.compiler.target import TARGETS
 from tilec.jit import planning
 
 DECIDED = frozenset({"wgmma", "cluster", "split_k"})
+"""What was carried out when recipes were measured."""
 HOPPER = "sm_90a"
 
 

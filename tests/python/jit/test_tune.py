@@ -330,7 +330,7 @@ def test_kept_winner_is_found_without_a_gpu(memory, timer):
         ({"configs": [{"num_warps": {"sm_80": 4}}]},
          "configuration 0 of scaled has num_warps by target, expected one value"),
         ({"configs": [{"num_warps": 3}]},
-         "num_warps must be a power of two from 1 to 32, found 3"),
+         "num_warps must be 12 or a power of two from 1 to 32, found 3"),
         ({"key": ("x", "z")},
          "key must name parameters of scaled, found 'z', expected some of y, x, factor, step"),
         ({"candidates": 0}, "candidates must be a positive integer, found 0"),

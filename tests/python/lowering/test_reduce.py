@@ -34,6 +34,15 @@ CASES = {
     "axis_of_warps_and_free_warps": ((4, 64), 1, ("1", "1111.", "1.0"), None),
     "rank_3": ((2, 8, 32), 1, ("2", "22221", "10"), None),
     "ragged_axis_0": ((5, 32), 0, ("", "11111", "0"), None),
+    "across_groups": ((1, 768), 1, ("1", "11111", "11*1"), None),
+    "groups_beside_warps": ((4, 192), 1, ("1", "11111", "00*1"), None),
+    "warps_beside_groups": ((6, 256), 1, ("1", "11111", "11*0"), None),
+    "groups_alone": ((2, 192), 1, ("1", "11111", "*1"), None),
+    "groups_and_repeats": ((2, 1152), 1, ("1", "11111", "1*1"), (2, 3)),
+    "ragged_groups": ((3, 500), 1, ("1", "11111", "11*1"), None),
+    "replicated_groups": ((4, 64), 1, ("1", "11111", "0*."), None),
+    "groups_of_many_rows": ((24, 64), 0, ("11", "11110", "00*0"), None),
+    "rank_3_groups": ((3, 8, 32), 1, ("2", "22221", "11*0"), None),
 }
 
 
@@ -73,15 +82,16 @@ def test_reduce_in_every_layout_equals_numpy(run_kernel, case, kind, element):
         """,
         [x, y],
         [element, element],
-        warps=1 << len(bits[2]),
+        warps=layout.num_warps,
     )
     expected = reference(x.astype(np.float64), axis=axis, keepdims=True).astype(x.dtype)
     np.testing.assert_array_equal(y.astype(np.float64), expected.astype(np.float64))
-    crosses = any(basis[axis] for basis in layout.warps)
+    bases = (*layout.warps, *([layout.group] if layout.group else []))
+    crosses = any(basis[axis] for basis in bases)
     assert machine.counts.get("nvvm.barrier0", 0) == int(crosses)
 
 
-PAIRS = ["in_warp", "across_warps", "ragged_row", "many_rows", "rows_of_vectors"]
+PAIRS = ["in_warp", "across_warps", "ragged_row", "many_rows", "rows_of_vectors", "across_groups"]
 
 
 @pytest.mark.parametrize("case", PAIRS)
@@ -114,6 +124,6 @@ def test_argmax_reduces_value_and_index_together(run_kernel, case):
         """,
         [x, y],
         ["f32", "i32"],
-        warps=1 << len(bits[2]),
+        warps=layout.num_warps,
     )
     np.testing.assert_array_equal(y, np.argmax(x, axis=axis, keepdims=True))

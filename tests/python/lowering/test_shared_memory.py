@@ -20,6 +20,12 @@ CONVERSIONS = {
     "ragged": ((5, 50), ("11", "11110", "00"), ("", "00011", "11")),
     "replicated_source": ((8, 8), ("1", "11000", ".."), ("", "11100", "00")),
     "repeats": ((6, 96), ("11", "11100", "1", (6, 3)), ("1", "11110", "0", (3, 3))),
+    "groups_stay": ((48, 64), ("11", "11110", "00*0"), ("1", "11111", "00*0")),
+    "groups_turn": ((24, 96), ("11", "11100", "00*1"), ("1", "11110", "11*0")),
+    "groups_with_repeats": ((96, 16), ("1", "11100", "00*0"), ("1", "11100", "01*0")),
+    "groups_to_copies": ((24, 32), ("11", "11100", "00*0"), ("11", "11100", "00*.")),
+    "copies_to_groups": ((24, 32), ("11", "11100", "00*."), ("11", "11100", "00*0")),
+    "ragged_groups": ((20, 50), ("1", "11100", "11*0"), ("", "00011", "11*1")),
 }
 
 
@@ -49,7 +55,7 @@ def test_convert_layout_keeps_the_tile(run_kernel, case, element):
         """,
         [x, y],
         [element, element],
-        warps=1 << len(layout(shape, descriptions[0]).warps),
+        warps=layout(shape, descriptions[0]).num_warps,
     )
     np.testing.assert_array_equal(y, x)
 
@@ -68,7 +74,7 @@ def through_shared_memory(run_kernel, shape, element, shared, places):
         """,
         [x, y],
         [element, element],
-        warps=4,
+        warps=spread(shape, *places[0]).num_warps,
     )
     np.testing.assert_array_equal(y, x)
 
@@ -80,6 +86,20 @@ def test_shared_tile_gives_back_what_was_put_in(run_kernel, order, swizzle, elem
     shape, shared = (128, 128), smem((128, 128), element, order, swizzle)
     places = ("111", "11100", "00"), ("00", "01010", "11")
     through_shared_memory(run_kernel, shape, element, shared, places)
+
+
+@pytest.mark.parametrize("order", [(1, 0), (0, 1)])
+@pytest.mark.parametrize("swizzle", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    "places", [("1", "11000", "00*1"), ("1", "11100", "00*0"), ("1", "10000", "*1")]
+)
+def test_shared_tile_of_groups_that_end_inside_panels_gives_back_what_was_put_in(
+    run_kernel, order, swizzle, places
+):
+    """Repeats of groups start anywhere in the rows of panels."""
+    turned = tuple(place.translate(str.maketrans("01", "10")) for place in places)
+    shared = smem((192, 192), "bf16", order, swizzle)
+    through_shared_memory(run_kernel, (192, 192), "bf16", shared, (places, turned))
 
 
 def test_shared_tile_of_odd_shape_gives_back_what_was_put_in(run_kernel):

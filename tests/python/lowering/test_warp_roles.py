@@ -49,6 +49,8 @@ def shapes_of(tm, tn, tk, *, tiles, turns):
         (128, 128, 128),  # in few stages
         (128, 256, 64),  # two warpgroups share a tile
         (256, 128, 64),
+        (192, 192, 64),  # three do
+        (192, 256, 64),
     ],
 )
 @pytest.mark.parametrize("turns", range(1, 8))
@@ -59,7 +61,7 @@ def test_matmul_is_sound(tm, tn, tk, turns):
 
 
 @pytest.mark.parametrize("transposed", ["a", "b", "ab"])
-@pytest.mark.parametrize("tile", [(128, 128), (128, 256)])
+@pytest.mark.parametrize("tile", [(128, 128), (128, 256), (192, 192)])
 def test_matmul_of_transposed_operands_is_sound(tile, transposed):
     compiled = compile_matmul(*tile, transposed=transposed)
     for tiles, turns in itertools.product((1, 3), (1, 5)):
@@ -85,6 +87,26 @@ def test_left_operands_that_go_through_registers_are_sound(tile, schedule):
         assert_sound(compiled, shapes_of(*tile, 32, tiles=tiles, turns=turns), CTAS, seeds=4)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "tile", "dtype"),
+    [
+        (by_rows_in_tf32, (128, 192), np.float32),
+        (matmul, (24, 192), BF16),
+        (matmul, (64, 384), BF16),
+    ],
+)
+def test_three_warpgroups_and_operands_that_go_other_ways_are_sound(kernel, tile, dtype):
+    """Through registers, or exchanged."""
+    c, a, b = arrays((512, 768), (512, 256), (256, 768), dtype=dtype)
+    hinted = tl.kernel(num_warps=12)(kernel.function)
+    compiled = compile_kernel(hinted, tl.partition(c, tile), a, b)
+    assert "tilegpu.local_load" in compiled.tilegpu or "transposed" in compiled.tilegpu
+    assert "readers 3" in compiled.tilegpu
+    for tiles, turns in itertools.product((1, 3), (1, 2, 5)):
+        depth = 64 if dtype == BF16 else 32
+        assert_sound(compiled, shapes_of(*tile, depth, tiles=tiles, turns=turns), CTAS, seeds=4)
+
+
 @pytest.mark.parametrize("ctas", [1, 2, 3, 7])
 def test_tiles_are_stored_once_whatever_the_grid(ctas):
     compiled = compile_matmul(128, 128)
@@ -92,7 +114,7 @@ def test_tiles_are_stored_once_whatever_the_grid(ctas):
     assert_sound(compiled, shapes, ctas, seeds=3)
 
 
-@pytest.mark.parametrize("tile", [(128, 128), (128, 256), (64, 256)])
+@pytest.mark.parametrize("tile", [(128, 128), (128, 256), (64, 256), (192, 192)])
 @pytest.mark.parametrize("turns", [1, 2, 6])
 def test_clusters_that_fetch_for_each_other_are_sound(tile, turns):
     compiled = compile_matmul(*tile, inner=264)  # rows that straddle cache lines
@@ -139,7 +161,21 @@ def test_planned_schedules_are_sound(schedule, cluster):
         assert_sound(compiled, shapes, CTAS, seeds=6)
 
 
-@pytest.mark.parametrize("tile", [(128, 128), (64, 128), (64, 64)])
+@pytest.mark.parametrize("cluster", [1, 2])
+@pytest.mark.parametrize("tile", [(192, 128), (384, 64)])
+def test_three_warpgroups_that_share_a_tile_are_sound(tile, cluster):
+    """Where one or two could hold it: by the plan."""
+    tm, tn = tile
+    plan = {"schedule": "cooperative", "num_warps": 12, "cluster": [cluster, 1], "raster": 4}
+    compiled = planned(compile_matmul(*tile), plan)
+    assert "readers 3" in compiled.tilegpu and "tilegpu.num_warps = 12" in compiled.tilegpu
+    for rows, turns in itertools.product((1, 3), (1, 4, 9)):
+        shapes = shapes_of(tm, tn, 64, tiles=3, turns=turns)
+        shapes |= {"c": (tm * rows, tn * 3), "a": (tm * rows, 64 * turns)}
+        assert_sound(compiled, shapes, CTAS, seeds=6)
+
+
+@pytest.mark.parametrize("tile", [(128, 128), (64, 128), (64, 64), (192, 192)])
 @pytest.mark.parametrize("parts", [2, 3, 4, 6])
 def test_ctas_that_share_the_depth_of_a_product_are_sound(tile, parts):
     compiled = planned(compile_matmul(*tile), {"split_k": parts})

@@ -46,6 +46,7 @@ def ragged(tm, tn):
         (64, 256),
         (128, 256),  # two warpgroups share a tile
         (256, 128),
+        (192, 192),  # three do
     ],
 )
 def test_ragged_problems_are_sound(tile):

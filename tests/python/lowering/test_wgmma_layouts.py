@@ -21,7 +21,15 @@ def ptx_accumulator(warp, lane, register):
 
 @pytest.mark.parametrize(
     ("tile_shape", "warps"),
-    [((64, 64), 4), ((64, 256), 4), ((128, 128), 4), ((128, 256), 8), ((256, 128), 8)],
+    [
+        ((64, 64), 4),
+        ((64, 256), 4),
+        ((128, 128), 4),
+        ((128, 256), 8),
+        ((256, 128), 8),
+        ((192, 192), 12),
+        ((192, 256), 12),
+    ],
 )
 def test_accumulator_is_the_fragment_of_the_instruction(tile_shape, warps):
     text = compile_matmul(*tile_shape).tilegpu

@@ -62,7 +62,7 @@ def assert_close(found, expected):
     assert (np.abs(found - wide) <= allowed).all()
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_80 num-warps=12"])
 def test_random_programs_agree_with_the_cpu_executor(rng, target):
     cases = random_programs(rng, 25)
     for case, module in zip(cases, lowered(cases, target), strict=True):
@@ -71,7 +71,7 @@ def test_random_programs_agree_with_the_cpu_executor(rng, target):
         np.testing.assert_array_equal(simulate(case, module)[0], expected[0], str(case))
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_80 num-warps=12"])
 def test_whole_kernels_agree_with_the_cpu_executor(rng, target):
     cases = launches(rng)
     for case, module in zip(cases, lowered(cases, target), strict=True):

@@ -193,3 +193,31 @@ module attributes {tilegpu.target = #tilegpu.target<"sm_90a", {features = ["tma"
     tile.return
   }
 }
+
+// -----
+
+// Three warpgroups read a stage, and get the registers of 384 threads that the producer leaves.
+// CHECK-LABEL: llvm.func @three_readers
+// CHECK-SAME: nvvm.reqntid = array<i32: 512>
+// CHECK: mbarrier.init.shared::cta.b64 {{.*}}, %c1_i32
+// CHECK: mbarrier.init.shared::cta.b64 {{.*}}, %c3_i32
+// CHECK: %[[FETCHES:.+]] = arith.cmpi uge, %{{.+}}, %c3_i32
+// CHECK-NEXT: scf.if %[[FETCHES]] {
+// CHECK-NEXT: nvvm.setmaxregister decrease 24
+// CHECK-NEXT: arith.cmpi eq, %{{.+}}, %c384_i32
+// CHECK: } else {
+// CHECK-NEXT: nvvm.setmaxregister increase 160
+// CHECK: "barrier.sync.aligned $0, 384;"
+module attributes {tilegpu.target = #tilegpu.target<"sm_90a", {features = ["wgmma"], limits = {registers_per_sm = 65536 : i64}}>} {
+  tile.kernel @three_readers() attributes {tilegpu.num_warps = 12 : i64, tilegpu.producer_warps = 4 : i64, tilegpu.shared_bytes = 65536 : i64, tilegpu.moves_registers} {
+    %q = tilegpu.queue bytes 16384 readers 3 {tilegpu.shared_offset = 60000 : i64} : <1>
+    tilegpu.roles producer {
+      %s = tilegpu.queue_acquire %q : <1>
+    } consumer {
+      %s = tilegpu.queue_wait %q : <1>
+      tilegpu.barrier
+      tilegpu.queue_release %q : <1>
+    }
+    tile.return
+  }
+}

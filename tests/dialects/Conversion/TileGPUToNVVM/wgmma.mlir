@@ -238,3 +238,33 @@ module attributes {tilegpu.target = #tilegpu.target<"sm_90a", {features = ["wgmm
     tile.return
   }
 }
+
+// -----
+
+// Three warpgroups have 64 rows each. The assembler gives 512 threads 128 registers at first, so an instruction has
+// no more columns than leave some for the rest.
+// CHECK-LABEL: llvm.func @three_warpgroups
+// CHECK: nvvm.shfl.sync
+// CHECK: arith.muli %{{.+}}, %c2048_i32
+// CHECK-COUNT-2: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
+// CHECK-NOT: wgmma.mma_async
+#acc = #tilegpu.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], groups = 3 by [64, 0], repeat = [1, 32]>
+!tile = tensor<192x256xf32, #acc>
+!a = !tilegpu.smem<192x16xbf16, #tilegpu.shared<order = [1, 0], swizzle = 1>>
+!b = !tilegpu.smem<16x256xbf16, #tilegpu.shared<order = [1, 0], swizzle = 3>>
+!as = !tilegpu.smem<1x192x16xbf16, #tilegpu.shared<order = [2, 1, 0], swizzle = 1>>
+!bs = !tilegpu.smem<1x16x256xbf16, #tilegpu.shared<order = [2, 1, 0], swizzle = 3>>
+!y = !tile.view<?x?xf32, strides = [?, 1], divisible = [1, 16], stride_align = [16, 4], align = 16, index = 32, unchecked>
+module attributes {tilegpu.target = #tilegpu.target<"sm_90a", {features = ["wgmma"], limits = {registers_per_sm = 65536 : i64}}>} {
+  tile.kernel @three_warpgroups(%y: !y, %stage: i32) attributes {tilegpu.num_warps = 12 : i64, tilegpu.producer_warps = 4 : i64, tilegpu.shared_bytes = 65536 : i64} {
+    %c0 = arith.constant 0 : index
+    %z = arith.constant dense<0.0> : !tile
+    %l = tilegpu.ring {tilegpu.shared_offset = 0 : i64} : !as
+    %r = tilegpu.ring {tilegpu.shared_offset = 32768 : i64} : !bs
+    %x = tilegpu.ring_slot %l[%stage] : !as -> !a
+    %w = tilegpu.ring_slot %r[%stage] : !bs -> !b
+    %p = tilegpu.mma wgmma %x, %w, %z : !a, !b, !tile
+    tile.store %p, %y[%c0, %c0] : !tile, !y
+    tile.return
+  }
+}

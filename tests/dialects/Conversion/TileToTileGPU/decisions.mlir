@@ -47,7 +47,7 @@ module attributes {tilegpu.target = #hopper} {
     tile.return
   }
 
-  // CHECK: [Missed] product | Category:tilec | Reason="16 warps do not share it by warpgroups of 64 rows", Remark=mma.sync, Suggestion="num_warps=4, or 8 where every product has a multiple of 128 rows"
+  // CHECK: [Missed] product | Category:tilec | Reason="16 warps do not share it by warpgroups of 64 rows", Remark=mma.sync, Suggestion="num_warps=4, or 8 or 12 where every product has a multiple of 128 or 192 rows"
   tile.kernel @warps(%a: !a, %b: !a) attributes {arg_names = ["a", "b"], tilegpu.num_warps = 16 : i64} {
     %i = tile.program_id 0 : index
     %x = tile.load %a[%i, %i] : !a -> tensor<128x64xbf16>

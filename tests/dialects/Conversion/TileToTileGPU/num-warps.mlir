@@ -1,5 +1,6 @@
 // RUN: tilec-opt %s --convert-tile-to-tilegpu='target={{"name":"sm_80"}}' | FileCheck %s
 // RUN: tilec-opt %s --convert-tile-to-tilegpu='target={{"name":"sm_80"}} num-warps=2' | FileCheck %s --check-prefix=TWO
+// RUN: tilec-opt %s --convert-tile-to-tilegpu='target={{"name":"sm_80"}} num-warps=12' | FileCheck %s --check-prefix=TWELVE
 
 // About 64 registers of a thread for the largest tile.
 // CHECK: tile.kernel @small{{.*}}tilegpu.num_warps = 1 : i64
@@ -9,6 +10,7 @@
 // CHECK: tile.kernel @hinted{{.*}}tilegpu.num_warps = 8 : i64
 // CHECK: tile.kernel @no_tiles{{.*}}tilegpu.num_warps = 1 : i64
 // TWO-COUNT-6: tilegpu.num_warps = 2 : i64
+// TWELVE-COUNT-6: tilegpu.num_warps = 12 : i64
 tile.kernel @small(%s: f32) {
   %t = tile.splat %s : f32 -> tensor<1x1024xf32>
   tile.return

@@ -8,8 +8,8 @@
 // NONE: error: the module names no target and the pass was given none
 // SHAPE: error: target: expected an object of strings, integers, booleans, arrays and objects, found [1]
 // SYNTAX: error: target:
-// WARPS: error: num_warps must be a power of two from 1 to 32, found 3
-// MANY: error: num_warps must be a power of two from 1 to 32, found 64
+// WARPS: error: num_warps must be 12 or a power of two from 1 to 32, found 3
+// MANY: error: num_warps must be 12 or a power of two from 1 to 32, found 64
 // SIZE: error: tile of shape (8, 65536) takes 1024 registers of each of 512 threads, expected at most 512
 
 tile.kernel @large(%s: f32) {

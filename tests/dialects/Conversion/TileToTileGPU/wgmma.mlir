@@ -98,3 +98,53 @@ tile.kernel @along_n(%a: !e, %b: !e, %acc: f32) {
   tile.print "{}" (%p) : tensor<64x64xf32>
   tile.return
 }
+
+// Three warpgroups have 64 rows each of an accumulator that one cannot hold, or where the author says so.
+// CHECK-LABEL: tile.kernel @three_warpgroups
+// CHECK-SAME: tilegpu.num_warps = 12 : i64
+// CHECK: tilegpu.mma wgmma
+// CHECK-LABEL: tile.kernel @one_can_hold
+// CHECK-SAME: tilegpu.num_warps = 4 : i64
+// CHECK: tilegpu.mma wgmma
+// CHECK-LABEL: tile.kernel @three_by_hint
+// CHECK-SAME: tilegpu.num_warps = 12 : i64
+// CHECK: tilegpu.mma wgmma
+// CHECK-LABEL: tile.kernel @three_do_not_divide
+// CHECK-SAME: tilegpu.num_warps = 12 : i64
+// CHECK: tilegpu.mma mma_sync
+tile.kernel @three_warpgroups(%a: !a, %b: !a, %acc: f32) {
+  %c0 = arith.constant 0 : index
+  %z = tile.splat %acc : f32 -> tensor<192x256xf32>
+  %x = tile.load %a[%c0, %c0] : !a -> tensor<192x64xbf16>
+  %y = tile.load %b[%c0, %c0] : !a -> tensor<64x256xbf16>
+  %p = tile.mma %x, %y, %z : tensor<192x64xbf16>, tensor<64x256xbf16>, tensor<192x256xf32>
+  tile.print "{}" (%p) : tensor<192x256xf32>
+  tile.return
+}
+tile.kernel @one_can_hold(%a: !a, %b: !a, %acc: f32) {
+  %c0 = arith.constant 0 : index
+  %z = tile.splat %acc : f32 -> tensor<192x128xf32>
+  %x = tile.load %a[%c0, %c0] : !a -> tensor<192x64xbf16>
+  %y = tile.load %b[%c0, %c0] : !a -> tensor<64x128xbf16>
+  %p = tile.mma %x, %y, %z : tensor<192x64xbf16>, tensor<64x128xbf16>, tensor<192x128xf32>
+  tile.print "{}" (%p) : tensor<192x128xf32>
+  tile.return
+}
+tile.kernel @three_by_hint(%a: !a, %b: !a, %acc: f32) attributes {tilegpu.num_warps = 12 : i64} {
+  %c0 = arith.constant 0 : index
+  %z = tile.splat %acc : f32 -> tensor<192x128xf32>
+  %x = tile.load %a[%c0, %c0] : !a -> tensor<192x64xbf16>
+  %y = tile.load %b[%c0, %c0] : !a -> tensor<64x128xbf16>
+  %p = tile.mma %x, %y, %z : tensor<192x64xbf16>, tensor<64x128xbf16>, tensor<192x128xf32>
+  tile.print "{}" (%p) : tensor<192x128xf32>
+  tile.return
+}
+tile.kernel @three_do_not_divide(%a: !a, %b: !a, %acc: f32) attributes {tilegpu.num_warps = 12 : i64} {
+  %c0 = arith.constant 0 : index
+  %z = tile.splat %acc : f32 -> tensor<128x128xf32>
+  %x = tile.load %a[%c0, %c0] : !a -> tensor<128x64xbf16>
+  %y = tile.load %b[%c0, %c0] : !a -> tensor<64x128xbf16>
+  %p = tile.mma %x, %y, %z : tensor<128x64xbf16>, tensor<64x128xbf16>, tensor<128x128xf32>
+  tile.print "{}" (%p) : tensor<128x128xf32>
+  tile.return
+}
