@@ -32,11 +32,13 @@ constexpr int64_t stagingBytes = 2 * 64 * 128; // of a warpgroup: two buffers of
 constexpr int64_t barrierBytes = 1024;
 constexpr int64_t fewestStages = 3;
 constexpr int64_t syncStages = 2;
-constexpr int64_t syncRegisters = 128;   // of a thread, for accumulators; of at most 256 threads
-constexpr int64_t syncRegistersF64 = 64; // whose operands take twice as many
-constexpr int64_t syncRegistersF8 = 32;  // emulated: widening takes registers
-constexpr int64_t fewRows = 32;          // fewer than the 64 of wgmma's left operand by far
-constexpr int64_t skinnyRows = 256;      // then the other operand streams from memory once
+constexpr int64_t syncRegisters = 128;                     // of a thread, for accumulators; of at most 256 threads
+constexpr int64_t syncRegistersF64 = 64;                   // whose operands take twice as many
+constexpr int64_t syncRegistersF8 = 32;                    // emulated: widening takes registers
+constexpr int64_t fewRows = 32;                            // fewer than the 64 of wgmma's left operand by far
+constexpr int64_t fewestEvenRows = 72, mostEvenRows = 248; // multiples of 8 between those of 64
+constexpr int64_t mostEvenWaves = 2;
+constexpr int64_t skinnyRows = 256; // then the other operand streams from memory once
 
 /// Registers of a thread for accumulators: of one product, where they are computed on, and of several products. What
 /// the assembler takes without spilling, of 232 registers for at most two warpgroups and of 160 for three.
@@ -64,6 +66,7 @@ public:
       for (const ProductShape &shape : fewRowsShapes)
         if (shape.n >= rowsOf(main.m)) // or the other operand would be read more than once
           consider(shape, /*exchanged=*/true);
+    considerEvenRows();
     const Candidate *best = cheapest();
     if (!best) {
       for (const ProductShape &shape : warpShapes)
@@ -123,6 +126,23 @@ private:
     for (candidate.splitK = 2; candidate.splitK <= 8; ++candidate.splitK)
       if (tiles * candidate.splitK <= residentPrograms(candidate.splitK))
         add(candidate, shape);
+  }
+
+  /// Rows divided evenly among so few tiles that one more or less counts: the right operand of wgmma, which the left
+  /// one of the product becomes by exchange, has any multiple of 8.
+  void considerEvenRows() {
+    if (!readsExchanged() || main.m.dim < 0 || problem.copies > 1)
+      return;
+    const int64_t rows = rowsOf(main.m);
+    for (ProductShape shape : evenRowsShapes)
+      for (int64_t tiles = ceilDiv(rows, mostEvenRows); tiles * fewestEvenRows <= rows; ++tiles) {
+        shape.n = ceilDiv(ceilDiv(rows, tiles), 8) * 8;
+        if (shape.n % 64 == 0) // not exchanged then
+          continue;
+        if (programsOf(problem, tileOf(shape.n, shape.m)) > mostEvenWaves * device.multiprocessors)
+          break;
+        consider(shape, /*exchanged=*/true);
+      }
   }
 
   void add(Candidate candidate, const ProductShape &shape) {

@@ -45,6 +45,15 @@ inline constexpr ProductShape fewRowsShapes[] = {
     {Schedule::cooperative, 256, 16, 2, 0.4}, {Schedule::cooperative, 256, 32, 2, 0.5},
 };
 
+/// Tiles for products whose operands are exchanged and whose rows are divided evenly: `m` runs along the columns of the
+/// product, and `n` is what the planner makes of the rows, a multiple of 8.
+inline constexpr ProductShape evenRowsShapes[] = {
+    {Schedule::cooperative, 256, 0, 2, 0.97},
+    {Schedule::cooperative, 128, 0, 2, 0.95},
+    {Schedule::pingpong, 128, 0, 2, 0.97},
+    {Schedule::single, 64, 0, 1, 0.93},
+};
+
 /// Tiles whose warps load and multiply. The number of warps is left to code
 /// generation.
 inline constexpr ProductShape warpShapes[] = {
