@@ -16,29 +16,31 @@ constexpr double wgmmaBitsPerCycle = 2048 * 16; // multiplications, times the bi
 constexpr double mmaBitsPerCycle = 1024 * 16;
 constexpr double mmaF64PerCycle = 128;
 constexpr double fmaPerCycle = 128, fmaF64PerCycle = 64;
-constexpr double cyclesPerRowByTma = 2, cyclesPerRow = 3; // 128 bytes from L2 to shared memory, in one line
+constexpr double cyclesPerRow = 3;                               // 128 bytes from L2 to shared memory, in one line
+constexpr double cyclesPerRowByTma = 2, cyclesPerRowOfAll = 2.2; // by one multiprocessor, and when all ask for it
+constexpr double sustained = 1.25, sustainedCycles = 1e5; // of long kernels: the chip lowers its clock, and not L2's
 constexpr double epilogueCycles = 1200;                   // to store a tile of 128 x 256 elements of 16 bits
 constexpr double epilogueBits = 128 * 256 * 16;
 constexpr double launchCycles = 3000;
 constexpr double crowdedL2 = 0.9;
 constexpr double uncovered = 1.6;     // where nobody multiplies while a left operand goes to registers
-constexpr double clusterCycles = 600; // to start one, and until all of it has ended
-constexpr double splitCycles = 1300;  // partial sums, added through shared memory
-constexpr double addedPerCycle = 3.6, addedForOnePerCycle = 2.4; // each program some columns, or one of them all
+constexpr double clusterCycles = 700; // to start one, and until all of it has ended
+constexpr double splitCycles = 700;   // partial sums, added through shared memory
+constexpr double addedPerCycle = 4.5, addedForOnePerCycle = 2.4; // each program some columns, or one of them all
 constexpr double splitDoubt = 1.02;         // what sharing has to gain by, as far as this model can tell
-constexpr double largeClusterCycles = 3500; // few places are free for one
+constexpr double largeClusterCycles = 2900; // few places are free for one
 
 constexpr int64_t stagingBytes = 2 * 64 * 128; // of a warpgroup: two buffers of 64 rows for the way out
 constexpr int64_t barrierBytes = 1024;
 constexpr int64_t fewestStages = 3;
 constexpr int64_t syncStages = 2;
-constexpr int64_t syncRegisters = 128;                     // of a thread, for accumulators; of at most 256 threads
-constexpr int64_t syncRegistersF64 = 64;                   // whose operands take twice as many
-constexpr int64_t syncRegistersF8 = 32;                    // emulated: widening takes registers
-constexpr int64_t fewRows = 32;                            // fewer than the 64 of wgmma's left operand by far
-constexpr int64_t fewestEvenRows = 72, mostEvenRows = 248; // multiples of 8 between those of 64
+constexpr int64_t syncRegisters = 128;   // of a thread, for accumulators; of at most 256 threads
+constexpr int64_t syncRegistersF64 = 64; // whose operands take twice as many
+constexpr int64_t syncRegistersF8 = 32;  // emulated: widening takes registers
+constexpr int64_t fewRows = 32;          // fewer than the 64 of wgmma's left operand by far
 constexpr int64_t mostEvenWaves = 2;
-constexpr int64_t skinnyRows = 256; // then the other operand streams from memory once
+constexpr double evenRowsDoubt = 1.03; // what they have to gain by
+constexpr int64_t skinnyRows = 256;    // then the other operand streams from memory once
 
 /// Registers of a thread for accumulators: of one product, where they are computed on, and of several products. What
 /// the assembler takes without spilling, of 232 registers for at most two warpgroups and of 160 for three.
@@ -135,14 +137,18 @@ private:
       return;
     const int64_t rows = rowsOf(main.m);
     for (ProductShape shape : evenRowsShapes)
-      for (int64_t tiles = ceilDiv(rows, mostEvenRows); tiles * fewestEvenRows <= rows; ++tiles) {
-        shape.n = ceilDiv(ceilDiv(rows, tiles), 8) * 8;
-        if (shape.n % 64 == 0) // not exchanged then
-          continue;
-        if (programsOf(problem, tileOf(shape.n, shape.m)) > mostEvenWaves * device.multiprocessors)
-          break;
-        consider(shape, /*exchanged=*/true);
+      for (int64_t extent : evenRows) {
+        // No larger one divides them into as few tiles.
+        const int64_t even = ceilDiv(rows, ceilDiv(rows, extent));
+        shape.n = *std::lower_bound(std::begin(evenRows), std::end(evenRows), even);
+        if (shape.n == extent &&
+            programsOf(problem, tileOf(shape.n, shape.m)) <= mostEvenWaves * device.multiprocessors)
+          consider(shape, /*exchanged=*/true);
       }
+  }
+
+  bool hasEvenRows(const Candidate &candidate) const {
+    return candidate.exchanged && main.m.in(candidate.tile) >= evenRows[0];
   }
 
   void add(Candidate candidate, const ProductShape &shape) {
@@ -312,13 +318,15 @@ private:
   void evaluate(Candidate &candidate, const ProductShape &shape) const {
     candidate.programs = programsOf(problem, candidate.tile);
     const int64_t rows = main.m.dim < 0 ? 1 : ceilDiv(rowsOf(main.m), main.m.in(candidate.tile));
-    const int64_t launched = candidate.programs / rows * ceilDiv(rows, candidate.clusterM) * candidate.clusterM;
-    candidate.waves =
-        ceilDiv(launched * candidate.splitK, residentPrograms(std::max(candidate.splitK, candidate.clusterM)));
+    const int64_t launched =
+        candidate.programs / rows * ceilDiv(rows, candidate.clusterM) * candidate.clusterM * candidate.splitK;
+    candidate.waves = ceilDiv(launched, residentPrograms(std::max(candidate.splitK, candidate.clusterM)));
     double waves = static_cast<double>(candidate.waves);
+    const double busy = // multiprocessors at a time
+        static_cast<double>(launched) / static_cast<double>(device.multiprocessors * candidate.waves);
     double loop = 0;
     for (size_t k = 0; k < problem.products.size(); ++k)
-      loop += loopCycles(k, candidate, shape);
+      loop += loopCycles(k, candidate, shape, busy);
     double epilogue = epilogueCycles * storedBits(candidate.tile) / epilogueBits;
     // What is read comes from memory at least once, however well the tiles are chosen.
     loop = together(waves * loop, static_cast<double>(problem.arrayBytes) / device.dramBytesPerCycle);
@@ -332,6 +340,8 @@ private:
       candidate.cycles += largeClusterCycles;
     if (candidate.splitK > 1)
       candidate.cycles *= splitDoubt;
+    if (hasEvenRows(candidate))
+      candidate.cycles *= evenRowsDoubt;
   }
 
   /// CTAs that run at once: a cluster needs neighbouring multiprocessors, of which groups have a few left over.
@@ -362,15 +372,17 @@ private:
     return device.clusters && !rowsAligned() && severalRows && roles;
   }
 
-  double loopCycles(size_t number, const Candidate &candidate, const ProductShape &shape) const {
+  double loopCycles(size_t number, const Candidate &candidate, const ProductShape &shape, double busy) const {
     const Product &product = problem.products[number];
     double steps = std::ceil(product.kBytes() / bytesOfStep / candidate.splitK);
     double perStep = bytesOfStep * 8 / product.bits; // elements along K
     double m = static_cast<double>(product.m.in(candidate.tile)), n = static_cast<double>(product.n.in(candidate.tile));
-    double multiply = m * n * perStep / (multipliesPerCycle(product, shape) * shape.efficiency);
+    double multiply = m * n * perStep / (multipliesPerCycle(product, shape) * shape.efficiency) * slowdown();
     if (leftElements(candidate) > 0 && shape.schedule != Schedule::cooperative)
       multiply *= uncovered;
-    double perRow = shape.schedule == Schedule::sync ? cyclesPerRow : cyclesPerRowByTma;
+    double perRow = shape.schedule == Schedule::sync
+                        ? cyclesPerRow
+                        : std::max(cyclesPerRowByTma, cyclesPerRowOfAll * std::min(1.0, busy));
     double left = static_cast<double>(leftRows(number, candidate.tile)),
            right = static_cast<double>(rightRows(number, candidate.tile));
     if (shape.schedule != Schedule::sync) {
@@ -378,11 +390,8 @@ private:
       right = rightLines(right, product, candidate);
     }
     double load = perRow * (left + right);
-    if (candidate.splitK > 1) { // programs that share nothing meet at the second-level cache
-      double busy =
-          static_cast<double>(candidate.programs * candidate.splitK) / static_cast<double>(device.multiprocessors);
+    if (candidate.splitK > 1) // programs that share nothing meet at the second-level cache
       load *= 1 + crowdedL2 * busy * busy;
-    }
     return steps * std::max(multiply, load);
   }
 
@@ -398,14 +407,18 @@ private:
     return rows * (bytes / box + straddling);
   }
 
-  /// Those of the right operand. Where programs share it, none beyond one a row, as far as all multiprocessors ask for
-  /// them.
+  /// Those of the right operand, of which every program fetches its part where several share it.
   double rightLines(double extent, const Product &product, const Candidate &candidate) const {
-    double lines = linesOf(extent, product.b, product.bits, product.b.straddling);
-    if (candidate.clusterM == 1)
-      return lines;
-    double busy = std::min(1.0, static_cast<double>(candidate.programs) / static_cast<double>(device.multiprocessors));
-    return lines - busy * busy * (lines - linesOf(extent, product.b, product.bits, /*straddling=*/0));
+    return linesOf(extent, product.b, product.bits, product.b.straddling) / candidate.clusterM;
+  }
+
+  /// How much longer products take once the chip has come to the limit of its power.
+  double slowdown() const {
+    double products = static_cast<double>(problem.copies) * main.kBytes() * 8 / main.bits;
+    for (int64_t extent : problem.extents)
+      products *= static_cast<double>(extent);
+    double cycles = products * main.bits / wgmmaBitsPerCycle / device.multiprocessors;
+    return 1 + (sustained - 1) * cycles / (cycles + sustainedCycles);
   }
 
   double multipliesPerCycle(const Product &product, const ProductShape &shape) const {

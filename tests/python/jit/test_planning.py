@@ -152,7 +152,7 @@ def test_prediction_has_the_chosen_tile_cheapest_and_the_measured_ones_near(shap
         ((3000, 3000, 3000), [2, 1]),
         ((4096, 4096, 4104), [1, 1]),  # rows of the other operand: nothing to share
         ((64, 3000, 3000), [1, 1]),  # one row of tiles
-        ((300, 3000, 3000), [1, 1]),  # multiprocessors to spare: lines come fast enough
+        ((288, 4232, 4776), [2, 1]),
     ],
 )
 def test_rows_that_touch_two_lines_share_the_right_operand_in_clusters(shape, cluster):
