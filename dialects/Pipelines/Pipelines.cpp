@@ -40,6 +40,8 @@ void tilec::buildTileGPUPipeline(OpPassManager &pm, const CodegenOptions &option
 
 void tilec::buildLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createConvertTileGPUToNVVMPass());
+  // Before words are taken apart and put together in other ways.
+  pm.addNestedPass<LLVM::LLVMFuncOp>(createPackCarriedPass());
   pm.addPass(createExpandMathPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<LLVM::LLVMFuncOp>(createSinkToUsesPass());

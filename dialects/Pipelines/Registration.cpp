@@ -66,6 +66,7 @@ void tilec::registerPasses() {
   registerTileGPUPasses();
   registerConvertTileGPUToNVVMPass();
   registerExpandMathPass();
+  registerPackCarriedPass();
   registerSinkToUsesPass();
   registerPass(createCheckHintsPass);
   registerPass(createLowerToLLVMPass);

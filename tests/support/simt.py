@@ -15,6 +15,7 @@ import numpy as np
 from banks import BankStatistics
 from device_functions import LOCAL_BASE, DeviceFunctions
 from fragments import matrix_product, product_f64
+from global_arrays import GlobalArray
 
 import tilec.execute.executor  # noqa: F401  (registers the rules)
 from tilec.execute.registry import PURE_HANDLERS
@@ -98,7 +99,7 @@ class Machine:
     def __init__(self, threads: int, shared_bytes: int, block: int = 0):
         self.threads, self.block = threads, block
         self.shared = SharedMemory(np.full(shared_bytes, 0xA5, np.uint8))
-        self.buffers: list[np.ndarray] = []
+        self.buffers: list[GlobalArray] = []
         self.values: dict[object, object] = {}
         self.active = np.ones(threads, bool)
         self.counts: dict[str, int] = {}
@@ -111,8 +112,8 @@ class Machine:
 
     def place(self, array):
         """Put an array into global memory; returns its address."""
-        self.buffers.append(array.ravel(order="K").view(np.uint8))  # as it lies in memory
-        return len(self.buffers) * GLOBAL_STEP
+        self.buffers.append(GlobalArray(array))
+        return len(self.buffers) * GLOBAL_STEP + self.buffers[-1].first
 
     def run(self, function, arguments):
         block = function.regions[0].blocks[0]
@@ -202,8 +203,7 @@ class Machine:
         for thread in np.flatnonzero(self.active):
             if address[thread] >= GLOBAL_STEP:
                 buffer, offset = self.where(address[thread])
-                assert offset + raw.shape[1] <= len(buffer), "global read outside"
-                raw[thread] = buffer[offset : offset + raw.shape[1]]
+                raw[thread] = buffer.read(offset, raw.shape[1])
             else:
                 raw[thread] = self.shared.read(int(address[thread]), raw.shape[1], thread)
         loaded = raw.view(dtype)
@@ -240,9 +240,7 @@ class Machine:
         for thread in np.flatnonzero(self.active if mask is None else self.active & mask):
             buffer, offset = self.where(address[thread])
             raw = np.zeros(words * 4, np.uint8)
-            assert 0 <= offset and offset + count <= len(buffer), "global read outside"
-            assert offset % count == 0, "unaligned global read"
-            raw[:count] = buffer[offset : offset + count]
+            raw[:count] = buffer.read(offset, count)
             for word, value in zip(results, raw.view(np.int32), strict=True):
                 word[thread] = value
         return results[0] if words == 1 else results
@@ -251,8 +249,7 @@ class Machine:
         raw = np.stack(words, axis=1).view(np.uint8)
         for thread in np.flatnonzero(self.active if mask is None else self.active & mask):
             buffer, offset = self.where(address[thread])
-            assert 0 <= offset and offset + count <= len(buffer), "global write outside"
-            buffer[offset : offset + count] = raw[thread, :count]
+            buffer.write(offset, raw[thread, :count])
 
     def where(self, address):
         number, offset = divmod(int(address), GLOBAL_STEP)
@@ -270,9 +267,8 @@ class Machine:
             inside = size if count is None else int(count[thread])
             if inside:
                 buffer, offset = self.where(source[thread])
-                assert 0 <= offset and offset + inside <= len(buffer), "global read outside"
                 assert offset % size == 0, "unaligned copy"
-                data[:inside] = buffer[offset : offset + inside]
+                data[:inside] = buffer.read(offset, inside, aligned=False)
             self.copies.append((int(target[thread]), data, thread))
 
     def op_nvvm_cp_async_commit_group(self, op):
@@ -293,7 +289,7 @@ class Machine:
     def op_llvm_addrspacecast(self, op, address):
         return address
 
-    op_llvm_inttoptr = op_llvm_addrspacecast
+    op_llvm_inttoptr = op_llvm_ptrtoint = op_llvm_addrspacecast
 
     def op_llvm_alloca(self, op, count):
         return self.device.allocate(int(count[0]), op.attributes["alignment"].value)
@@ -364,7 +360,14 @@ class Machine:
             np.take_along_axis(pool, nibbles.astype(np.int64), axis=1).copy().view(np.int32)[:, 0]
         )
 
+    def op_llvm_call_intrinsic(self, op, high, low, amount):
+        assert op.attributes["intrin"].value == "llvm.fshr.i32"
+        both = unsigned(high).astype(np.uint64) << np.uint64(32) | unsigned(low)
+        return (both >> (unsigned(amount) % 32).astype(np.uint64)).astype(np.uint32).view(np.int32)
+
     def instruction(self, text, op, *operands):
+        if text == "shl.b32 $0, -1, $1;":
+            return np.where(operands[0] < 32, np.int32(-1) << (operands[0] & 31), np.int32(0))
         form = re.match(r"mma\.sync\.aligned\.m16n8k32\.row\.col\.f32\.(\w+)\.(\w+)\.f32", text)
         if form is None:
             form = re.match(r"mma\.sync\.aligned\.m(8|16)n8k(4|8|16)\.row\.col(\.f64){4}", text)

@@ -17,7 +17,8 @@ def view(array: np.ndarray, element: str, access: str) -> str:
     aligned = [power_of_two(stride, 128) for stride in array.strides]
     return (
         f"!tile.view<{'?x' * array.ndim}{element}, strides = [{texts}], divisible = {divisible}, "
-        f"stride_align = {aligned}, align = {ALIGNMENT}, index = {INDEX_BITS}, {access}>"
+        f"stride_align = {aligned}, align = {power_of_two(array.ctypes.data, ALIGNMENT)}, "
+        f"index = {INDEX_BITS}, {access}>"
     )
 
 

@@ -49,7 +49,7 @@ struct CopyAsync : OpConversionPattern<tilegpu::CopyAsyncOp> {
     for (int64_t dim = 0; dim < viewType.getRank(); ++dim)
       bounds.push_back({/*lower=*/!isNonNegative(op, dim), /*upper=*/true});
     TileAccess from(rewriter, loc, viewType, unpackView(rewriter, loc, viewType, adaptor.getView()), tile, indices,
-                    step, bounds);
+                    step, bounds, tilegpu::Move::copy);
     SharedPlacement placement = SharedPlacement::of(dest);
     if (!llvm::is_contained({4, 8, 16}, from.vectorBytes()) ||
         placement.accessElems(layout, dest.getShape()) < from.vectorElems())

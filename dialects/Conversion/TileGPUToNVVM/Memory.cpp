@@ -2,12 +2,11 @@
 //
 // Each thread moves the elements of its registers in vectors of up to 16 bytes. One comparison a
 // vector and dimension decides between inside and outside: the bound is the smaller of the array's
-// rest and the tile's extent, so it drops padding of the layout as well.
+// rest and the tile's extent, so it drops padding of the layout as well. What the array's end
+// divides, or what is not aligned, is in GlobalMemory.cpp.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Conversion/TileGPUToNVVM/TileAccess.h"
-
-#include "llvm/Support/FormatVariadic.h"
+#include "dialects/Conversion/TileGPUToNVVM/GlobalMemory.h"
 
 using namespace mlir;
 using namespace tilec;
@@ -15,74 +14,6 @@ using namespace tilec::lowering;
 using tilegpu::Layout;
 
 namespace {
-//===----------------------------------------------------------------------===//
-// One instruction
-//===----------------------------------------------------------------------===//
-
-/// ".v4.b32" and the like for an access of this many bytes; narrow ones use part of a 32-bit register.
-std::string accessSuffix(int64_t bytes) {
-  switch (bytes) {
-  case 1:
-    return ".b8";
-  case 2:
-    return ".b16";
-  case 4:
-    return ".b32";
-  default:
-    return llvm::formatv(".v{0}.b32", bytes / 4).str();
-  }
-}
-
-std::string registerList(int64_t first, int64_t count) {
-  std::string list;
-  for (int64_t i = 0; i < count; ++i)
-    list += (i ? ", $" : "$") + std::to_string(first + i);
-  return count == 1 ? list : "{" + list + "}";
-}
-
-std::string repeated(StringRef constraint, int64_t count) {
-  std::string all;
-  for (int64_t i = 0; i < count; ++i)
-    all += (i ? "," : "") + constraint.str();
-  return all;
-}
-
-int64_t wordCount(int64_t bytes) { return std::max<int64_t>(bytes / 4, 1); }
-
-/// Loads `bytes`; where `mask` (null: always) is false, the result is `padding`, as words.
-SmallVector<Value> emitLoad(OpBuilder &builder, Location loc, Value address, int64_t bytes, Value mask,
-                            ArrayRef<Value> padding, bool readOnly) {
-  int64_t words = wordCount(bytes);
-  SmallVector<Type> types(words, builder.getI32Type());
-  std::string instruction = (readOnly ? "ld.global.nc" : "ld.global") + accessSuffix(bytes) + " " +
-                            registerList(0, words) + llvm::formatv(", [${0}];", words).str();
-  std::string constraints = repeated("=r", words) + ",l";
-  SmallVector<Value> inputs{address};
-  if (mask) {
-    instruction = llvm::formatv("@${0} ", words + 1).str() + instruction;
-    constraints += ",b";
-    inputs.push_back(mask);
-    for (int64_t i = 0; i < words; ++i)
-      constraints += "," + std::to_string(i);
-    llvm::append_range(inputs, padding);
-  }
-  return inlineAsm(builder, loc, instruction, constraints, inputs, types, /*sideEffects=*/!readOnly);
-}
-
-void emitStore(OpBuilder &builder, Location loc, Value address, ArrayRef<Value> words, int64_t bytes, Value mask) {
-  int64_t count = words.size();
-  std::string instruction = "st.global" + accessSuffix(bytes) + " [$0], " + registerList(1, count) + ";";
-  std::string constraints = "l," + repeated("r", count);
-  SmallVector<Value> inputs{address};
-  llvm::append_range(inputs, words);
-  if (mask) {
-    instruction = llvm::formatv("@${0} ", count + 1).str() + instruction;
-    constraints += ",b";
-    inputs.push_back(mask);
-  }
-  inlineAsm(builder, loc, instruction, constraints + ",~{memory}", inputs, {}, /*sideEffects=*/true);
-}
-
 //===----------------------------------------------------------------------===//
 // Patterns
 //===----------------------------------------------------------------------===//
@@ -102,15 +33,14 @@ struct Load : OpConversionPattern<tile::LoadOp> {
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       bounds.push_back({/*lower=*/!isNonNegative(op, dim), /*upper=*/true});
     TileAccess access(rewriter, loc, type, unpackView(rewriter, loc, type, adaptor.getView()), op.getType(),
-                      firsts(adaptor.getIndices()), step, bounds);
+                      firsts(adaptor.getIndices()), step, bounds, tilegpu::Move::load);
 
     Type element = op.getType().getElementType();
     Value pad = op.getPad() ? adaptor.getPad().front() : zeroOf(rewriter, loc, element);
     SmallVector<Value> padding = packWords(rewriter, loc, SmallVector<Value>(access.vectorElems(), pad));
     SmallVector<Value> registers;
     for (int64_t number = 0; number < access.numVectors(); ++number) {
-      SmallVector<Value> words = emitLoad(rewriter, loc, access.address(number), access.vectorBytes(),
-                                          access.inside(number), padding, type.isReadOnly());
+      SmallVector<Value> words = loadVector(rewriter, loc, access, number, padding, type.isReadOnly());
       SmallVector<Value> scalars = unpackWords(rewriter, loc, words, element);
       registers.append(scalars.begin(), scalars.begin() + access.vectorElems());
     }
@@ -149,13 +79,12 @@ struct Store : OpConversionPattern<tile::StoreOp> {
         bounds.push_back({/*lower=*/!isNonNegative(op, dim), /*upper=*/true});
     }
     TileAccess access(rewriter, loc, type, unpackView(rewriter, loc, type, adaptor.getDest()), tile, indices, step,
-                      bounds);
+                      bounds, tilegpu::Move::store);
     Value owner = access.owner();
     ValueRange registers = adaptor.getValue();
     for (int64_t number = 0; number < access.numVectors(); ++number) {
       ValueRange scalars = registers.slice(number * access.vectorElems(), access.vectorElems());
-      emitStore(rewriter, loc, access.address(number), packWords(rewriter, loc, scalars), access.vectorBytes(),
-                andAlso(rewriter, loc, access.inside(number), owner));
+      storeVector(rewriter, loc, access, number, scalars, owner);
     }
     rewriter.eraseOp(op);
     return success();
@@ -188,7 +117,7 @@ struct Gather : OpConversionPattern<tile::GatherOp> {
         address = offsetPointer(rewriter, loc, address, arith::MulIOp::create(rewriter, loc, position, stride));
       }
       SmallVector<Value> words =
-          emitLoad(rewriter, loc, address, type.getElementBytes(), inside, padding, type.isReadOnly());
+          loadGlobal(rewriter, loc, address, type.getElementBytes(), inside, padding, type.isReadOnly());
       registers.push_back(unpackWords(rewriter, loc, words, element).front());
     }
     rewriter.replaceOpWithMultiple(op, {registers});

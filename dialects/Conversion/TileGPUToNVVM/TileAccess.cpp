@@ -1,8 +1,6 @@
 //===- TileAccess.cpp - How a thread walks a tile in global memory --------===//
 #include "dialects/Conversion/TileGPUToNVVM/TileAccess.h"
 
-#include "dialects/TileGPU/IR/GlobalAccess.h"
-
 using namespace mlir;
 using namespace tilec;
 using namespace tilec::lowering;
@@ -10,18 +8,19 @@ using tilegpu::Coords;
 using tilegpu::Layout;
 
 TileAccess::TileAccess(OpBuilder &builder, Location loc, tile::ViewType type, const ViewValues &view,
-                       RankedTensorType tile, ValueRange indices, ArrayRef<int64_t> step, ArrayRef<Bounds> bounds)
+                       RankedTensorType tile, ValueRange indices, ArrayRef<int64_t> step, ArrayRef<Bounds> bounds,
+                       tilegpu::Move move)
     : builder(builder), loc(loc), type(type), layout(Layout::of(tile)), shape(tile.getShape()),
       bytes(type.getElementBytes()) {
   offsetType = type.getIndexBits() == 32 ? builder.getI32Type() : builder.getI64Type();
-  chooseVector(step);
+  chooseVector(step, move);
   threadId = lowering::threadId(builder, loc);
   thread = threadCoords(builder, loc, layout, threadId);
   place(view, indices, step, bounds);
 }
 
 Value TileAccess::address(int64_t number) {
-  int64_t reg = number * vector;
+  int64_t reg = number * vector.elems;
   Coords atom = layout.registerAtom(reg), repeat = layout.registerRepeat(reg);
   int64_t constant = 0;
   Value dynamic;
@@ -47,7 +46,7 @@ Value TileAccess::address(int64_t number) {
 }
 
 Value TileAccess::inside(int64_t number) {
-  SmallVector<Value> coords = elementCoords(builder, loc, layout, thread, number * vector);
+  SmallVector<Value> coords = elementCoords(builder, loc, layout, thread, number * vector.elems);
   Value mask;
   for (int64_t dim = 0; dim < layout.rank(); ++dim) {
     if (upper[dim])
@@ -60,15 +59,19 @@ Value TileAccess::inside(int64_t number) {
   return mask;
 }
 
+Value TileAccess::count(int64_t number) {
+  SmallVector<Value> coords = elementCoords(builder, loc, layout, thread, number * vector.elems);
+  return arith::SubIOp::create(builder, loc, upper[vectorDim], coords[vectorDim]);
+}
+
 /// The widest access that the layout, the alignment and the bounds allow.
-void TileAccess::chooseVector(ArrayRef<int64_t> step) {
+void TileAccess::chooseVector(ArrayRef<int64_t> step, tilegpu::Move move) {
   for (int64_t dim = 0; dim < layout.rank(); ++dim) {
     if (!type.hasUnitStride(dim))
       continue;
-    int64_t width = std::min(layout.contiguity(dim), tilegpu::kMaxAccessBytes / bytes);
-    while (width > 1 && !tilegpu::vectorFits(type, dim, shape[dim], step[dim], width))
-      width /= 2;
-    vector = std::max(vector, width);
+    tilegpu::Run run = tilegpu::longestRun(type, dim, shape[dim], step[dim], layout.contiguity(dim), move);
+    if (run.elems > vector.elems)
+      std::tie(vector, vectorDim) = std::pair(run, dim);
   }
 }
 

@@ -9,6 +9,10 @@ namespace tilec {
 std::unique_ptr<mlir::Pass> createConvertTileGPUToNVVMPass();
 void registerConvertTileGPUToNVVMPass();
 
+/// Lets loops carry words instead of the bytes and halves in them.
+std::unique_ptr<mlir::Pass> createPackCarriedPass();
+void registerPackCarriedPass();
+
 /// Moves every scalar computation to just before its first use.
 std::unique_ptr<mlir::Pass> createSinkToUsesPass();
 void registerSinkToUsesPass();

@@ -11,46 +11,76 @@ using namespace tilec::tilegpu;
 namespace {
 constexpr int64_t kSectorBytes = 32;
 
-GlobalAccess makeAccess(tile::ViewType view, ArrayRef<int64_t> shape, ArrayRef<int64_t> step) {
+constexpr int64_t kWordBytes = 4;
+
+GlobalAccess makeAccess(tile::ViewType view, ArrayRef<int64_t> shape, ArrayRef<int64_t> step, Move move) {
   GlobalAccess access;
   access.shape.assign(shape.begin(), shape.end());
   access.elementBytes = view.getElementBytes();
   for (int64_t dim = view.getRank() - 1; dim >= 0; --dim) {
     if (!view.hasUnitStride(dim))
       continue;
-    int64_t vector = 1;
-    while (vectorFits(view, dim, shape[dim], step[dim], 2 * vector))
-      vector *= 2;
+    auto longest = [&](Move move) { return longestRun(view, dim, shape[dim], step[dim], kMaxAccessBytes, move); };
+    const int64_t vector = longest(Move::copy).elems;
+    const Run run = longest(move);
     // A dimension of extent 1 has no neighbours.
-    if (!access.dim || vector > access.vector || (shape[*access.dim] == 1 && shape[dim] != 1))
-      std::tie(access.dim, access.vector) = std::pair(dim, vector);
+    if (access.dim && vector <= access.vector && (shape[*access.dim] != 1 || shape[dim] == 1))
+      continue;
+    access.dim = dim;
+    access.vector = vector;
+    access.access = run.aligned ? run.elems : vector;
+    access.run = run.elems;
   }
   return access;
 }
 } // namespace
 
-bool tilec::tilegpu::vectorFits(tile::ViewType view, int64_t dim, int64_t extent, int64_t step, int64_t vector) {
-  const int64_t bytes = vector * view.getElementBytes();
-  if (bytes > kMaxAccessBytes || extent % vector != 0 || step % vector != 0 || view.getDivisible()[dim] % vector != 0 ||
-      view.getAlign() % bytes != 0)
-    return false;
-  for (int64_t other = 0; other < view.getRank(); ++other)
-    if (other != dim && view.getStrideAlign()[other] % bytes != 0)
-      return false;
-  return true;
+Run tilec::tilegpu::longestRun(tile::ViewType view, int64_t dim, int64_t extent, int64_t step, int64_t most,
+                               Move move) {
+  const int64_t elementBytes = view.getElementBytes();
+  most = std::min(most, kMaxAccessBytes / elementBytes);
+  // Tiles consist of such runs, and so do the places before an array's first element.
+  auto dividesTiles = [&](int64_t elems) { return extent % elems == 0 && step % elems == 0; };
+  auto isAligned = [&](int64_t elems) {
+    const int64_t bytes = elems * elementBytes;
+    for (int64_t other = 0; other < view.getRank(); ++other)
+      if (other != dim && view.getStrideAlign()[other] % bytes != 0)
+        return false;
+    return view.getAlign() % bytes == 0;
+  };
+  auto isWhole = [&](int64_t elems) { return view.getDivisible()[dim] % elems == 0; };
+  auto longest = [&](auto fits) {
+    int64_t elems = 1;
+    while (2 * elems <= most && fits(2 * elems))
+      elems *= 2;
+    return elems;
+  };
+  const int64_t whole = longest([&](int64_t e) { return dividesTiles(e) && isAligned(e) && isWhole(e); });
+  if (move == Move::copy || whole * elementBytes > kWordBytes)
+    return {whole, /*aligned=*/true, /*whole=*/true};
+  // The last run of a row takes a few instructions more, stores even an access for each element.
+  const int64_t aligned = longest([&](int64_t e) { return dividesTiles(e) && isAligned(e); });
+  if (aligned > whole && (move == Move::load || aligned * elementBytes == kMaxAccessBytes))
+    return {aligned, /*aligned=*/true, /*whole=*/false};
+  // Two windows and the shifts that put their words together cost less than loads of parts of words, but not less
+  // than loads of words.
+  const int64_t run = longest(dividesTiles);
+  if (move == Move::load && whole * elementBytes < kWordBytes && run * elementBytes > kWordBytes)
+    return {run, /*aligned=*/false, isWhole(run)};
+  return {whole, /*aligned=*/true, /*whole=*/true};
 }
 
 std::optional<GlobalAccess> GlobalAccess::of(Operation *op) {
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
     ArrayRef<int64_t> shape = load.getType().getShape();
-    return makeAccess(load.getView().getType(), shape, load.getStep().value_or(shape));
+    return makeAccess(load.getView().getType(), shape, load.getStep().value_or(shape), Move::load);
   }
   if (auto store = dyn_cast<tile::StoreOp>(op)) {
     Type dest = store.getDest().getType();
     auto partition = dyn_cast<tile::PartitionType>(dest);
     ArrayRef<int64_t> shape = store.getValue().getType().getShape();
     return makeAccess(partition ? partition.getView() : cast<tile::ViewType>(dest), shape,
-                      store.getStep().value_or(shape));
+                      store.getStep().value_or(shape), Move::store);
   }
   return std::nullopt;
 }
@@ -67,23 +97,33 @@ SmallVector<int64_t> GlobalAccess::order() const {
 }
 
 Layout GlobalAccess::layout(int64_t numWarps) const {
+  return Layout::blocked(shape, order(), vectorForTile(shape, access, numWarps), numWarps);
+}
+
+Layout GlobalAccess::copyLayout(int64_t numWarps) const {
   return Layout::blocked(shape, order(), vectorForTile(shape, vector, numWarps), numWarps);
+}
+
+int64_t GlobalAccess::accessElems(int64_t contiguous) const {
+  const int64_t elems = std::min(contiguous, run);
+  const bool windows = run > access && elems * elementBytes > kWordBytes;
+  return windows ? elems / 2 : std::min(contiguous, access);
 }
 
 int64_t GlobalAccess::cost(const Layout &layout) const {
   if (!dim)
     return layout.numRegisters();
   // Consecutive elements of a thread may take several accesses; the sectors they share are in the cache by then.
-  const int64_t run = layout.contiguity(*dim), width = std::min(run, vector);
+  const int64_t neighbours = layout.contiguity(*dim), width = accessElems(neighbours);
   std::set<std::pair<Coords, int64_t>> sectors, runs; // other coordinates; place along the contiguous dimension
   for (int64_t lane = 0; lane < kLanes; ++lane) {
     Coords row = layout.coords(0, lane, 0);
     int64_t first = std::exchange(row[*dim], 0);
     runs.insert({row, first});
-    for (int64_t byte = first * elementBytes; byte < (first + run) * elementBytes; byte += elementBytes)
+    for (int64_t byte = first * elementBytes; byte < (first + neighbours) * elementBytes; byte += elementBytes)
       sectors.insert({row, byte / kSectorBytes});
   }
-  const int64_t useful = llvm::divideCeil(runs.size() * run * elementBytes, kSectorBytes);
+  const int64_t useful = llvm::divideCeil(runs.size() * neighbours * elementBytes, kSectorBytes);
   const int64_t wasted = static_cast<int64_t>(sectors.size()) - useful;
-  return layout.numRegisters() / run * (run / width + std::max<int64_t>(wasted, 0));
+  return layout.numRegisters() / neighbours * (neighbours / width + std::max<int64_t>(wasted, 0));
 }

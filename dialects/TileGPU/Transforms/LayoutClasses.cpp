@@ -209,10 +209,16 @@ std::optional<Layout> LayoutClasses::accessLayout(const TileClass &tiles) const 
   GlobalAccess chosen = *GlobalAccess::of(tiles.accesses.front());
   if (!bytes.empty())
     chosen.dim = llvm::max_element(bytes, [](auto &a, auto &b) { return a.second < b.second; })->first;
-  chosen.vector = 1;
+  // Long runs in a thread would make stores of single elements touch a sector each.
+  auto storesElements = [](Operation *op) {
+    GlobalAccess access = *GlobalAccess::of(op);
+    return isa<tile::StoreOp>(op) && access.dim && access.access == 1;
+  };
+  const bool runs = llvm::none_of(tiles.accesses, storesElements);
+  chosen.access = 1;
   for (Operation *op : tiles.accesses)
     if (GlobalAccess access = *GlobalAccess::of(op); access.dim == chosen.dim)
-      chosen.vector = std::max(chosen.vector, access.vector);
+      chosen.access = std::max(chosen.access, runs ? access.run : access.access);
   return chosen.layout(numWarps);
 }
 
