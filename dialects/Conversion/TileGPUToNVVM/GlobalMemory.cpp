@@ -1,15 +1,10 @@
 //===- GlobalMemory.cpp - Vectors to and from global memory ---------------===//
 //
-// A vector that is aligned and lies wholly inside or outside is one instruction. Two kinds need more:
-//
-// - Where the array's end may divide a vector, it is loaded if its first element lies inside, and
-//   the elements beyond are replaced by padding. Memory is mapped in pages, so an aligned access
-//   with one byte of the array is harmless; what else it reads is discarded, whoever may be writing
-//   there. A store may not touch what lies beyond: it writes whole vectors, and of the last one
-//   element by element.
-// - A vector that is not aligned is loaded as the two aligned windows that cover it, each of which is
-//   only read if it has a byte of the array. Shifts by the address's last bits, which may differ
-//   from row to row, put the vector together: first by whole words, then by bytes.
+// A vector that is aligned and lies wholly inside or outside is one instruction. One of bytes that is not aligned is
+// loaded as the two aligned windows that cover it, each of which is only read if it has a byte of the array. Memory is
+// mapped in pages, so that this is harmless; what else is read is discarded, whoever may be writing there. Shifts by the
+// address's last bits, which may differ from row to row, put the vector together: first by whole words, then by bytes.
+// Where the array's end may divide it, the elements beyond are replaced by padding.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Conversion/TileGPUToNVVM/GlobalMemory.h"
@@ -98,7 +93,7 @@ void lowering::storeGlobal(OpBuilder &builder, Location loc, Value address, Arra
 //===----------------------------------------------------------------------===//
 
 namespace {
-constexpr int64_t kWordBytes = 4, kWordBits = 32;
+constexpr int64_t kPieceBytes = 4, kWordBits = 32;
 
 Value compare(OpBuilder &builder, Location loc, arith::CmpIPredicate predicate, Value lhs, int64_t rhs) {
   return arith::CmpIOp::create(builder, loc, predicate, lhs, constantI32(builder, loc, rhs));
@@ -109,8 +104,8 @@ SmallVector<Value> padFrom(OpBuilder &builder, Location loc, ArrayRef<Value> wor
                            Value count, int64_t elementBytes) {
   SmallVector<Value> padded;
   for (auto [number, word, pad] : llvm::enumerate(words, padding)) {
-    if (elementBytes >= kWordBytes) {
-      Value inside = compare(builder, loc, arith::CmpIPredicate::sgt, count, number * kWordBytes / elementBytes);
+    if (elementBytes >= kPieceBytes) {
+      Value inside = compare(builder, loc, arith::CmpIPredicate::sgt, count, number * kPieceBytes / elementBytes);
       padded.push_back(arith::SelectOp::create(builder, loc, inside, word, pad));
       continue;
     }
@@ -131,17 +126,17 @@ SmallVector<Value> padFrom(OpBuilder &builder, Location loc, ArrayRef<Value> wor
 /// The `bytes` that start `address` modulo `bytes` behind the first of `words`, which are two windows of as many.
 SmallVector<Value> shiftWindows(OpBuilder &builder, Location loc, SmallVector<Value> words, Value address,
                                 int64_t bytes) {
-  for (int64_t distance = bytes / 2; distance >= kWordBytes; distance /= 2) {
+  for (int64_t distance = bytes / 2; distance >= kPieceBytes; distance /= 2) {
     Value bit = arith::AndIOp::create(builder, loc, address, constantI32(builder, loc, distance));
     Value shifts = compare(builder, loc, arith::CmpIPredicate::ne, bit, 0);
     // Less than `distance` is still to come.
-    const int64_t needed = llvm::divideCeil(bytes + distance - 1, kWordBytes);
+    const int64_t needed = llvm::divideCeil(bytes + distance - 1, kPieceBytes);
     for (int64_t i = 0; i < needed; ++i)
-      words[i] = arith::SelectOp::create(builder, loc, shifts, words[i + distance / kWordBytes], words[i]);
+      words[i] = arith::SelectOp::create(builder, loc, shifts, words[i + distance / kPieceBytes], words[i]);
     words.truncate(needed);
   }
   Value bits = arith::ShLIOp::create(builder, loc, address, constantI32(builder, loc, 3)); // taken modulo 32
-  for (int64_t i = 0; i < bytes / kWordBytes; ++i)
+  for (int64_t i = 0; i < bytes / kPieceBytes; ++i)
     words[i] = LLVM::CallIntrinsicOp::create(builder, loc, builder.getI32Type(), builder.getStringAttr("llvm.fshr.i32"),
                                              {words[i + 1], words[i], bits})
                    .getResult(0);
@@ -192,18 +187,5 @@ SmallVector<Value> lowering::loadVector(OpBuilder &builder, Location loc, TileAc
 void lowering::storeVector(OpBuilder &builder, Location loc, TileAccess &access, int64_t number, ValueRange scalars,
                            Value owner) {
   Value address = access.address(number), mask = andAlso(builder, loc, access.inside(number), owner);
-  const int64_t elems = access.vectorElems();
-  if (access.isWhole())
-    return storeGlobal(builder, loc, address, packWords(builder, loc, scalars), access.vectorBytes(), mask);
-  Value count = access.count(number);
-  storeGlobal(builder, loc, address, packWords(builder, loc, scalars), access.vectorBytes(),
-              andAlso(builder, loc, mask, compare(builder, loc, arith::CmpIPredicate::sge, count, elems)));
-  Value divided = andAlso(builder, loc, mask, compare(builder, loc, arith::CmpIPredicate::slt, count, elems));
-  guarded(builder, loc, divided, [&] {
-    for (int64_t i = 0; i + 1 < elems; ++i)
-      storeGlobal(builder, loc,
-                  offsetPointer(builder, loc, address, constantI32(builder, loc, i * access.elementBytes())),
-                  packWords(builder, loc, scalars[i]), access.elementBytes(),
-                  compare(builder, loc, arith::CmpIPredicate::sgt, count, i));
-  });
+  storeGlobal(builder, loc, address, packWords(builder, loc, scalars), access.vectorBytes(), mask);
 }

@@ -56,16 +56,10 @@ Run tilec::tilegpu::longestRun(tile::ViewType view, int64_t dim, int64_t extent,
     return elems;
   };
   const int64_t whole = longest([&](int64_t e) { return dividesTiles(e) && isAligned(e) && isWhole(e); });
-  if (move == Move::copy || whole * elementBytes > kWordBytes)
-    return {whole, /*aligned=*/true, /*whole=*/true};
-  // The last run of a row takes a few instructions more, stores even an access for each element.
-  const int64_t aligned = longest([&](int64_t e) { return dividesTiles(e) && isAligned(e); });
-  if (aligned > whole && (move == Move::load || aligned * elementBytes == kMaxAccessBytes))
-    return {aligned, /*aligned=*/true, /*whole=*/false};
-  // Two windows and the shifts that put their words together cost less than loads of parts of words, but not less
-  // than loads of words.
+  // Two windows and the shifts that put their words together cost less than loads of single bytes, but not less than
+  // loads of halves of words: products of those were slower by a tenth on an H200.
   const int64_t run = longest(dividesTiles);
-  if (move == Move::load && whole * elementBytes < kWordBytes && run * elementBytes > kWordBytes)
+  if (move == Move::load && whole * elementBytes == 1 && run > kWordBytes)
     return {run, /*aligned=*/false, isWhole(run)};
   return {whole, /*aligned=*/true, /*whole=*/true};
 }

@@ -16,8 +16,7 @@ struct Run {
   bool whole = true;   ///< lies wholly inside or wholly outside the array
 };
 
-/// Asynchronous copies need whole, aligned runs. Loads and stores also take runs that the end of the array divides, and
-/// loads those that are not aligned.
+/// Asynchronous copies and stores need whole, aligned runs. Loads of bytes also take those that are not aligned.
 enum class Move { copy, load, store };
 
 /// The longest run along `dim`, of at most `most` elements: `extent` is the tile's along `dim`, `step` the distance of

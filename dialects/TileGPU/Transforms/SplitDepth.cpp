@@ -49,9 +49,9 @@ public:
   void run() {
     divide();
     rewriter.setInsertionPointAfter(loop);
-    if (scatter())
-      return;
     Operation *behind = loop->getNextNode();
+    if (scatter(behind))
+      return;
     SmallVector<Value> sums;
     for (Value part : loop.getResults())
       sums.push_back(ClusterSumOp::create(rewriter, loc, part.getType(), part));
@@ -71,7 +71,7 @@ private:
   /// parts; what a CTA would fetch of the others' sums takes as long as the sum. Where the columns cannot be divided
   /// evenly, the last CTAs finish some of the same, unless what is written is also read: then one would read what
   /// another has written.
-  bool scatter() {
+  bool scatter(Operation *behind) {
     constexpr int64_t kColumnUnit = 8;
     const int64_t columns = cast<RankedTensorType>(loop.getResult(0).getType()).getDimSize(1);
     const int64_t width = kColumnUnit * llvm::divideCeil(columns, kColumnUnit * parts);
@@ -98,9 +98,9 @@ private:
     }
     if (sliceUses(loop.getResults(), sums, {first, unit, width, columns}))
       return true;
-    for (Value sum : sums)
-      sum.getDefiningOp()->erase();
-    return false; // and the number of the first unit is dead
+    while (behind->getPrevNode() != loop)
+      behind->getPrevNode()->erase();
+    return false;
   }
 
   /// True when an array is loaded from that is stored to.

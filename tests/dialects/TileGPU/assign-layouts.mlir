@@ -250,23 +250,23 @@ tile.kernel @print(%x: !x, %t: !t) attributes {tilegpu.num_warps = 4 : i64} {
 
 // -----
 
-// Rows of halves that are not aligned go to threads in pieces of 16 bytes all the same, which are read in windows;
+// Rows of bytes that are not aligned go to threads in pieces of 16 bytes all the same, which are read in windows;
 // not where stores must write them element by element, since those would touch a sector each.
 
-!odd = !tile.view<?x?xbf16, strides = [?, 1], divisible = [1, 1], stride_align = [2, 2], align = 2, index = 32, read>
-!to = !tile.partition<1x1024 of !tile.view<?x?xbf16, strides = [?, 1], divisible = [1, 1], stride_align = [2, 2], align = 2, index = 32, exclusive>>
+!odd = !tile.view<?x?xi8, strides = [?, 1], divisible = [1, 1], stride_align = [1, 1], align = 1, index = 32, read>
+!to = !tile.partition<1x2048 of !tile.view<?x?xi8, strides = [?, 1], divisible = [1, 1], stride_align = [1, 1], align = 1, index = 32, exclusive>>
 
-// CHECK-DAG: #[[$EIGHT:.+]] = #tilegpu.layout<register = {{\[}}[0, 1], [0, 2], [0, 4]], lane = {{\[}}[0, 8],
+// CHECK-DAG: #[[$SIXTEEN:.+]] = #tilegpu.layout<register = {{\[}}[0, 1], [0, 2], [0, 4], [0, 8]], lane = {{\[}}[0, 16],
 // CHECK-DAG: #[[$SINGLE:.+]] = #tilegpu.layout<register = [], lane = {{\[}}[0, 1], [0, 2],
 // CHECK-LABEL: tile.kernel @windows
-// CHECK: tile.load {{.*}} -> tensor<1x2048xbf16, #[[$EIGHT]]>
-// CHECK: tile.load {{.*}} -> tensor<1x1024xbf16, #[[$SINGLE]]>
-// CHECK: tile.store {{.*}} : tensor<1x1024xbf16, #[[$SINGLE]]>
+// CHECK: tile.load {{.*}} -> tensor<1x4096xi8, #[[$SIXTEEN]]>
+// CHECK: tile.load {{.*}} -> tensor<1x2048xi8, #[[$SINGLE]]>
+// CHECK: tile.store {{.*}} : tensor<1x2048xi8, #[[$SINGLE]]>
 tile.kernel @windows(%y: !to, %x: !odd) attributes {tilegpu.num_warps = 4 : i64} {
   %c0 = arith.constant 0 : index
-  %r = tile.load %x[%c0, %c0] : !odd -> tensor<1x2048xbf16>
-  tile.print "{}" (%r) : tensor<1x2048xbf16>
-  %s = tile.load %x[%c0, %c0] : !odd -> tensor<1x1024xbf16>
-  tile.store %s, %y : tensor<1x1024xbf16>, !to
+  %r = tile.load %x[%c0, %c0] : !odd -> tensor<1x4096xi8>
+  tile.print "{}" (%r) : tensor<1x4096xi8>
+  %s = tile.load %x[%c0, %c0] : !odd -> tensor<1x2048xi8>
+  tile.store %s, %y : tensor<1x2048xi8>, !to
   tile.return
 }
