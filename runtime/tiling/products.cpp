@@ -17,6 +17,7 @@ constexpr double mmaBitsPerCycle = 1024 * 16;
 constexpr double mmaF64PerCycle = 128;
 constexpr double fmaPerCycle = 128, fmaF64PerCycle = 64;
 constexpr double cyclesPerRow = 3;                               // 128 bytes from L2 to shared memory, in one line
+constexpr double cyclesPerRowByElement = 7, elementCycles = 700; // and until they are there
 constexpr double cyclesPerRowByTma = 2, cyclesPerRowOfAll = 2.2; // by one multiprocessor, and when all ask for it
 constexpr double sustained = 1.25, sustainedCycles = 1e5; // of long kernels: the chip lowers its clock, and not L2's
 constexpr double epilogueCycles = 1200;                   // to store a tile of 128 x 256 elements of 16 bits
@@ -380,19 +381,25 @@ private:
     double multiply = m * n * perStep / (multipliesPerCycle(product, shape) * shape.efficiency) * slowdown();
     if (leftElements(candidate) > 0 && shape.schedule != Schedule::cooperative)
       multiply *= uncovered;
-    double perRow = shape.schedule == Schedule::sync
-                        ? cyclesPerRow
-                        : std::max(cyclesPerRowByTma, cyclesPerRowOfAll * std::min(1.0, busy));
     double left = static_cast<double>(leftRows(number, candidate.tile)),
            right = static_cast<double>(rightRows(number, candidate.tile));
-    if (shape.schedule != Schedule::sync) {
-      left = linesOf(left, product.a, product.bits, product.a.straddling);
-      right = rightLines(right, product, candidate);
-    }
-    double load = perRow * (left + right);
+    if (shape.schedule == Schedule::sync)
+      return steps * std::max(multiply, loadByThreads(product, left, right));
+    left = linesOf(left, product.a, product.bits, product.a.straddling);
+    right = rightLines(right, product, candidate);
+    double load = std::max(cyclesPerRowByTma, cyclesPerRowOfAll * std::min(1.0, busy)) * (left + right);
     if (candidate.splitK > 1) // programs that share nothing meet at the second-level cache
       load *= 1 + crowdedL2 * busy * busy;
     return steps * std::max(multiply, load);
+  }
+
+  /// To load so many rows of 128 bytes. Rows that asynchronous copies cannot take whole are loaded element by element,
+  /// one step ahead.
+  static double loadByThreads(const Product &product, double left, double right) {
+    auto whole = [](const Operand &operand) { return operand.describable || operand.argument < 0; };
+    double load = left * (whole(product.a) ? cyclesPerRow : cyclesPerRowByElement) +
+                  right * (whole(product.b) ? cyclesPerRow : cyclesPerRowByElement);
+    return whole(product.a) && whole(product.b) ? load : load + elementCycles;
   }
 
   /// Lines of the second-level cache that boxes of `extent` rows touch, each 128 bytes along K; or of rows along
