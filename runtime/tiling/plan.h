@@ -23,6 +23,7 @@ struct Candidate {
   Schedule schedule = Schedule::none;
   int numWarps = 0; // that multiply; 0: code generation decides
   int splitK = 1;
+  bool byWorkspace = false; // parts of the depth meet in global memory, not in a cluster
   bool exchanged = false; // operands: the product is computed as its transpose
   int clusterM = 1;       // programs along M that share the right operand
   int64_t programs = 0;
