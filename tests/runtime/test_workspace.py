@@ -143,7 +143,9 @@ def test_failed_launch_keeps_the_memory_and_is_told_as_ever(driver, launch):
 def test_memory_that_cannot_be_had_is_told_and_asked_for_again(driver, launch):
     launch(4)
     driver.library.fake_set_alloc_result(2)
-    with pytest.raises(DriverError, match=r"^cuMemAllocFromPoolAsync failed .*\n?.*a launch of kernel"):
+    with pytest.raises(
+        DriverError, match=r"^cuMemAllocFromPoolAsync failed .*\n?.*a launch of kernel"
+    ):
         launch(8)
     driver.library.fake_set_alloc_result(0)
     launch(4)
@@ -152,7 +154,7 @@ def test_memory_that_cannot_be_had_is_told_and_asked_for_again(driver, launch):
 
 def test_driver_without_ids_of_streams_is_refused_by_name(driver, launch):
     driver.library.fake_hide(b"cuStreamGetId")
-    with pytest.raises(DriverError, match="lacks cuStreamGetId, which CUDA 12.0 introduced"):
+    with pytest.raises(DriverError, match=r"lacks cuStreamGetId, which CUDA 12\.0 introduced"):
         launch(4)
 
 

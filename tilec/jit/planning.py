@@ -118,9 +118,7 @@ class Planner:
         possible = [item for item in plan["candidates"] if not item["rejected"]]
         possible.sort(key=lambda item: (item != plan["chosen"], item["cycles"]))
         shared = {name: value for name, value in plan["decisions"].items() if name != "split_by"}
-        rivals = [
-            _planned(item["tile"], {**shared, **_decided(item)}) for item in possible
-        ]
+        rivals = [_planned(item["tile"], {**shared, **_decided(item)}) for item in possible]
         first = _planned(plan["tile"], plan["decisions"])
         return list(dict.fromkeys([first, *rivals]))[:count]
 
