@@ -29,6 +29,6 @@ tile.kernel @elements() {
 
 tile.kernel @nothing() {
   // expected-error @below {{'tilegpu.workspace_sum' op adds up one tile or more, found none}}
-  %last = tilegpu.workspace_sum parts 2 : ->
+  %last = "tilegpu.workspace_sum"() <{parts = 2 : i64}> : () -> i1
   tile.return
 }

@@ -184,6 +184,51 @@ def test_few_tiles_and_much_k_are_split():
     assert plan_of(4096, 4096, 8192)["decisions"]["split_k"] == 1
 
 
+def splits_of(plan, by):
+    return [c for c in plan["candidates"] if c["split_k"] > 1 and c["split_by"] == by]
+
+
+@pytest.fixture
+def workspaces(monkeypatch):
+    monkeypatch.setattr(planning, "CARRIED_OUT", DECIDED | {"workspace"})
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_86", "sm_89"])
+def test_targets_without_clusters_split_through_a_workspace(target, workspaces):
+    plan = plan_of(512, 512, 16384, target)
+    assert plan["decisions"]["split_by"] == plan["chosen"]["split_by"] == "workspace"
+    assert plan["decisions"]["split_k"] > 1
+    assert not splits_of(plan, "cluster")
+    for shape in ((512, 512, 64), (8192, 8192, 8192)):
+        decisions = plan_of(*shape, target)["decisions"]
+        assert decisions["split_k"] == 1 and "split_by" not in decisions
+
+
+def test_workspaces_are_shared_by_up_to_16_in_one_wave(workspaces):
+    plan = plan_of(256, 256, 16384, "sm_80")
+    splits = splits_of(plan, "workspace")
+    assert max(c["split_k"] for c in splits) == 16
+    limits = TARGETS["sm_80"].limits
+    assert all(c["programs"] * c["split_k"] <= limits.multiprocessors for c in splits)
+    assert all(c["waves"] == 1 for c in splits)
+
+
+@pytest.mark.parametrize("shape", MEASURED)
+def test_workspaces_change_no_plan_that_was_measured(shape, monkeypatch):
+    """Their costs are not measured: on Hopper they stand beside the choices of the others."""
+    without = plan_of(*shape)
+    monkeypatch.setattr(planning, "CARRIED_OUT", DECIDED | {"workspace"})
+    plan = plan_of(*shape)
+    assert plan["decisions"] == without["decisions"] and plan["tile"] == without["tile"]
+
+
+def test_accumulators_of_64_bits_are_not_split(workspaces):
+    summary = product_summary("f64", tk=16, acc="f64")
+    arrays = product_arrays(256, 256, 16384, bits=64)
+    plan = plan_of(256, 256, 16384, "sm_80", summary=summary, arrays=arrays)
+    assert all(c["split_k"] == 1 for c in plan["candidates"])
+
+
 # -- every shape -------------------------------------------------------------------------------
 
 extents = st.integers(1, 16384)

@@ -26,11 +26,10 @@
 !c = !tile.partition<64x32 of !y>
 module attributes {tilegpu.target = #target} {
   tile.kernel @loop(%c: !c) attributes {arg_names = ["c"], tilegpu.num_warps = 4 : i64, tilegpu.shares_tiles, tilegpu.tile_parts = 9 : i64} {
-    %c0 = arith.constant 0 : index
     %t = arith.constant dense<1.0> : tensor<64x32xf32, #rows>
     %s, %last = tilegpu.workspace_sum %t parts 9 : tensor<64x32xf32, #rows> -> tensor<64x32xf32, #rows>
     scf.if %last {
-      tile.store %s, %c[%c0, %c0] : tensor<64x32xf32, #rows>, !c
+      tile.store %s, %c : tensor<64x32xf32, #rows>, !c
     }
     tile.return
   }
