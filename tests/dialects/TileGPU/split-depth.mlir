@@ -57,8 +57,8 @@ module attributes {tilegpu.target = #target} {
 // CHECK-LABEL: tile.kernel @columns_by_eight
 // CHECK-SAME: tilegpu.cluster = 6 : i64
 // CHECK: %[[RANK:.+]] = arith.remui %{{.+}}, %c6_i32
-// CHECK: %[[SUM:.+]] = tilegpu.cluster_sum %{{.+}} : tensor<64x128xf32> -> tensor<64x24xf32>
 // CHECK: %[[OWN:.+]] = arith.index_castui %[[RANK]]
+// CHECK: %[[SUM:.+]] = tilegpu.cluster_sum %{{.+}} : tensor<64x128xf32> -> tensor<64x24xf32>
 // CHECK: %[[NEXT:.+]] = arith.muli %[[OWN]], %c3
 // CHECK: %[[FIRST:.+]] = arith.minui %[[NEXT]], %c13
 // CHECK: %[[TILE:.+]] = arith.muli %{{.+}}, %c16

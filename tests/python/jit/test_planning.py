@@ -195,7 +195,7 @@ def workspaces(monkeypatch):
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_86", "sm_89"])
 def test_targets_without_clusters_split_through_a_workspace(target, workspaces):
-    plan = plan_of(512, 512, 16384, target)
+    plan = plan_of(64, 64, 65536, target)
     assert plan["decisions"]["split_by"] == plan["chosen"]["split_by"] == "workspace"
     assert plan["decisions"]["split_k"] > 1
     assert not splits_of(plan, "cluster")
