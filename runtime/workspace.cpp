@@ -13,7 +13,9 @@ namespace {
 
 constexpr uint64_t counterBytesOfTile = 4, workspaceAlignment = 256;
 
-uint64_t alignedBytes(uint64_t bytes) { return (bytes + workspaceAlignment - 1) / workspaceAlignment * workspaceAlignment; }
+uint64_t alignedBytes(uint64_t bytes) {
+  return (bytes + workspaceAlignment - 1) / workspaceAlignment * workspaceAlignment;
+}
 
 /// What a call of the driver came to; told to Python once the GIL is held.
 struct Outcome {
@@ -88,7 +90,8 @@ private:
     uint64_t values[] = {address + counters, address};
     for (uint64_t &value : values)
       parameters.append(value);
-    return {submit(driver, function, plan, frame, parameters), plan.hasCluster() ? "cuLaunchKernelEx" : "cuLaunchKernel",
+    return {submit(driver, function, plan, frame, parameters),
+            plan.hasCluster() ? "cuLaunchKernelEx" : "cuLaunchKernel",
             /*isLaunch=*/true};
   }
 

@@ -164,7 +164,8 @@ private:
                                    constantI32(builder, loc, together), sums);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    Value bytes = arith::MulIOp::create(builder, loc, wide(loop.getInductionVar()), constantI64(builder, loc, partBytes));
+    Value bytes =
+        arith::MulIOp::create(builder, loc, wide(loop.getInductionVar()), constantI64(builder, loc, partBytes));
     SmallVector<Value> carried(loop.getRegionIterArgs());
     addSome(carried, offsetPointer(builder, loc, start, bytes), together);
     scf::YieldOp::create(builder, loc, carried);
@@ -177,8 +178,8 @@ private:
     size_t reg = 0;
     for (ArrayRef<Group> rest(groups); !rest.empty();) {
       size_t some = 0;
-      for (int64_t words = 0; some < rest.size() && (some == 0 || words + rest[some].words * count <= kMostWordsOnTheWay);
-           ++some)
+      for (int64_t words = 0;
+           some < rest.size() && (some == 0 || words + rest[some].words * count <= kMostWordsOnTheWay); ++some)
         words += rest[some].words * count;
       SmallVector<SmallVector<Value>> read(count);
       for (int64_t part = 0; part < count; ++part)

@@ -144,8 +144,8 @@ LogicalResult WorkspaceSumOp::verify() {
   if (getSources().empty())
     return emitOpError("adds up one tile or more, found none");
   if (getSources().getTypes() != getSums().getTypes())
-    return emitOpError("keeps the types of its tiles: found ") << getSources().getTypes() << " and "
-                                                               << getSums().getTypes();
+    return emitOpError("keeps the types of its tiles: found ")
+           << getSources().getTypes() << " and " << getSums().getTypes();
   for (Value source : getSources()) {
     if (cast<RankedTensorType>(source.getType()).getElementTypeBitWidth() != kBits)
       return emitOpError("adds elements of 32 bits, found ") << source.getType();

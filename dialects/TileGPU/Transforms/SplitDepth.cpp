@@ -189,8 +189,8 @@ struct SplitDepth : PassWrapper<SplitDepth, OperationPass<tile::KernelOp>> {
     if (!rank)
       return tellChoice(kernel, "split", "none",
                         !isPossible ? "the target has no clusters"
-                        : loop ? "the kernel has no partition"
-                               : "the kernel is more than one loop that accumulates products from zero");
+                        : loop      ? "the kernel has no partition"
+                                    : "the kernel is more than one loop that accumulates products from zero");
     const std::string number = std::to_string(plan.splitK);
     tellChoice(kernel, "split",
                byWorkspace ? number + " CTAs share the depth of a tile, and the last adds up in global memory"

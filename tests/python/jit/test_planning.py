@@ -8,6 +8,7 @@ import timeit
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from product_plans import HOPPER, array, plan_of, product_arrays, product_summary
 
 from tilec import _runtime
 from tilec.compiler.target import TARGETS
@@ -15,80 +16,11 @@ from tilec.jit import planning
 
 DECIDED = frozenset({"wgmma", "cluster", "split_k"})
 """What was carried out when recipes were measured."""
-HOPPER = "sm_90a"
 
 
 @pytest.fixture(autouse=True)
 def all_carried_out(monkeypatch):
     monkeypatch.setattr(planning, "CARRIED_OUT", DECIDED)
-
-
-def trip(arg, dim, by):
-    return {"arg": arg, "dim": dim, "by": by, "from": 0, "step": 1}
-
-
-def product_summary(element="bf16", tk=64, **changes):
-    """Of ``c[m, n] = a[m, k] @ b[k, n]``, in arguments 0, 1, 2."""
-    trips = [trip(1, 1, tk)]
-    product = {
-        "lhs": element,
-        "rhs": element,
-        "acc": "f32",
-        "tf32": False,
-        "m": {"dim": 0},
-        "n": {"dim": 1},
-        "k_step": tk,
-        "k": {"arg": 1, "dim": 1},
-        "trips": trips,
-        "accumulator": 3,
-        "a": {"arg": 1, "outer": 0, "k": 1, "computed": False},
-        "b": {"arg": 2, "outer": 1, "k": 0, "computed": False},
-    }
-    return {
-        "partition": 0,
-        "rank": 2,
-        "whole": [],
-        "products": [{**product, **changes}],
-        "accesses": [
-            {"arg": 1, "dims": [0, None], "store": False, "trips": trips},
-            {"arg": 2, "dims": [None, 1], "store": False, "trips": trips},
-            {"arg": 0, "dims": [0, 1], "store": True, "trips": []},
-        ],
-        "computes": False,
-        "tiles": [
-            {"shape": [{"dim": 0}, {"dim": 1}], "bits": 32},
-            {"shape": [{"dim": 0}, tk], "bits": 16},
-            {"shape": [tk, {"dim": 1}], "bits": 16},
-        ],
-    }
-
-
-def array(*shape, bits=16, order=None):
-    """A dense array as its specification tells of it; ``order``: dimensions, innermost first."""
-    strides, size = [0] * len(shape), bits // 8
-    for dim in order or reversed(range(len(shape))):
-        strides[dim], size = size, size * shape[dim]
-    return {
-        "shape": shape,
-        "stride_align": [min(stride & -stride or 128, 128) for stride in strides],
-        "unit_strides": [stride == bits // 8 for stride in strides],
-        "align": 128,
-        "bits": bits,
-    }
-
-
-def product_arrays(m, n, k, bits=16, **b):
-    return [array(m, n), array(m, k, bits=bits), array(k, n, bits=bits, **b)]
-
-
-def plan_of(m, n, k, target=HOPPER, summary=None, arrays=None, **options):
-    return _runtime.tile_plan(
-        summary or product_summary(),
-        arrays or product_arrays(m, n, k),
-        planning.device_of(TARGETS[target]),
-        explain=True,
-        **options,
-    )
 
 
 # -- the shapes that were measured -------------------------------------------------------------
@@ -182,51 +114,6 @@ def test_few_tiles_and_much_k_are_split():
     assert plan_of(512, 512, 8192)["decisions"]["split_k"] > 1
     assert plan_of(512, 512, 64)["decisions"]["split_k"] == 1
     assert plan_of(4096, 4096, 8192)["decisions"]["split_k"] == 1
-
-
-def splits_of(plan, by):
-    return [c for c in plan["candidates"] if c["split_k"] > 1 and c["split_by"] == by]
-
-
-@pytest.fixture
-def workspaces(monkeypatch):
-    monkeypatch.setattr(planning, "CARRIED_OUT", DECIDED | {"workspace"})
-
-
-@pytest.mark.parametrize("target", ["sm_80", "sm_86", "sm_89"])
-def test_targets_without_clusters_split_through_a_workspace(target, workspaces):
-    plan = plan_of(64, 64, 65536, target)
-    assert plan["decisions"]["split_by"] == plan["chosen"]["split_by"] == "workspace"
-    assert plan["decisions"]["split_k"] > 1
-    assert not splits_of(plan, "cluster")
-    for shape in ((512, 512, 64), (8192, 8192, 8192)):
-        decisions = plan_of(*shape, target)["decisions"]
-        assert decisions["split_k"] == 1 and "split_by" not in decisions
-
-
-def test_workspaces_are_shared_by_up_to_16_in_one_wave(workspaces):
-    plan = plan_of(256, 256, 16384, "sm_80")
-    splits = splits_of(plan, "workspace")
-    assert max(c["split_k"] for c in splits) == 16
-    limits = TARGETS["sm_80"].limits
-    assert all(c["programs"] * c["split_k"] <= limits.multiprocessors for c in splits)
-    assert all(c["waves"] == 1 for c in splits)
-
-
-@pytest.mark.parametrize("shape", MEASURED)
-def test_workspaces_change_no_plan_that_was_measured(shape, monkeypatch):
-    """Their costs are not measured: on Hopper they stand beside the choices of the others."""
-    without = plan_of(*shape)
-    monkeypatch.setattr(planning, "CARRIED_OUT", DECIDED | {"workspace"})
-    plan = plan_of(*shape)
-    assert plan["decisions"] == without["decisions"] and plan["tile"] == without["tile"]
-
-
-def test_accumulators_of_64_bits_are_not_split(workspaces):
-    summary = product_summary("f64", tk=16, acc="f64")
-    arrays = product_arrays(256, 256, 16384, bits=64)
-    plan = plan_of(256, 256, 16384, "sm_80", summary=summary, arrays=arrays)
-    assert all(c["split_k"] == 1 for c in plan["candidates"])
 
 
 # -- every shape -------------------------------------------------------------------------------
