@@ -46,9 +46,9 @@ class WorkspaceMachine(Machine):
         assert self.active.all() and np.all(threads == self.threads) and np.all(barrier == 0)
         (first,) = np.flatnonzero(thread == 0)
         buffer, offset = self.where(address[first])
-        counter = buffer[offset : offset + 4].view(np.int32)
-        is_last = counter[0] == most[0]
-        counter[0] = 0 if is_last else counter[0] + 1
+        count = int(buffer.read(offset, 4).view(np.int32)[0])
+        is_last = count == most[0]
+        buffer.write(offset, np.array([0 if is_last else count + 1], np.int32).view(np.uint8))
         return np.full(self.threads, is_last, np.int32)
 
 
