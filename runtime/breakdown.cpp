@@ -110,6 +110,10 @@ void tilec::runtime::repeatPart(std::string_view name, long count, KernelSignatu
                     (signature.kernelName + " was not launched on a GPU with such arguments").c_str());
     throw ErrorSet{};
   }
+  if (variant->plan.needsWorkspace()) { // whose address no part knows
+    PyErr_SetString(PyExc_ValueError, (signature.kernelName + " needs a workspace: its launch has no parts").c_str());
+    throw ErrorSet{};
+  }
   Driver &driver = Driver::get();
   driver::Context context = driver.device(frame.device).context;
   CurrentContext current(driver, context);

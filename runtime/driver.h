@@ -12,11 +12,14 @@
 
 namespace tilec::runtime {
 
+class Workspaces;
+
 /// One GPU, with its primary context retained for the life of the process.
 struct DeviceState {
   driver::Device handle = 0;
   driver::Context context = nullptr;
-  driver::MemoryPool tables = nullptr; // of grouped launches; made at the first
+  driver::MemoryPool pool = nullptr;      // of what launches need beside their arrays; made at the first
+  std::shared_ptr<Workspaces> workspaces; // likewise (workspace.h)
 };
 
 /// The functions of libcuda.so.1 (driver_symbols.def) and the devices in use.

@@ -12,11 +12,11 @@
 #include "errors.h"
 #include "launch.h"
 #include "launch_grid.h"
+#include "stream_memory.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <new>
 
 using namespace tilec::runtime;
@@ -95,38 +95,6 @@ private:
 
   uint64_t tileCount = 0;
 };
-
-void mustSucceed(driver::Result result, const char *function, const LaunchPlan &plan) {
-  if (result != driver::success)
-    raiseDriverCallError(result, function, "preparing a grouped launch of " + plan.symbol);
-}
-
-/// Memory that stays with the process: what one launch frees, the next one gets.
-driver::MemoryPool poolOf(Driver &driver, DeviceState &device, const LaunchPlan &plan) {
-  if (device.tables)
-    return device.tables;
-  RelaxedCapture relaxed(driver);
-  driver::MemoryPoolProperties properties{};
-  properties.allocationType = driver::pinnedAllocation;
-  properties.locationType = driver::deviceLocation;
-  properties.locationId = device.handle;
-  driver::MemoryPool pool = nullptr;
-  mustSucceed(driver.MemPoolCreate()(&pool, &properties), "cuMemPoolCreate", plan);
-  uint64_t threshold = std::numeric_limits<uint64_t>::max();
-  mustSucceed(driver.MemPoolSetAttribute()(pool, driver::poolReleaseThreshold, &threshold), "cuMemPoolSetAttribute",
-              plan);
-  return device.tables = pool;
-}
-
-/// The graph that the stream's work is captured into, or null.
-driver::Graph capturedInto(Driver &driver, driver::Stream stream, const LaunchPlan &plan) {
-  int status = 0;
-  uint64_t id = 0;
-  driver::Graph graph = nullptr;
-  mustSucceed(driver.StreamGetCaptureInfo()(stream, &status, &id, &graph, nullptr, nullptr), "cuStreamGetCaptureInfo",
-              plan);
-  return status == driver::captureActive ? graph : nullptr;
-}
 
 /// Gives memory to a graph, which reads it each time it is launched.
 void giveToGraph(Driver &driver, driver::Graph graph, HostMemory memory, const LaunchPlan &plan) {

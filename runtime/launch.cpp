@@ -5,6 +5,7 @@
 
 #include "errors.h"
 #include "launch_grid.h"
+#include "workspace.h"
 
 using namespace tilec::runtime;
 
@@ -106,8 +107,11 @@ void tilec::runtime::launch(Variant &variant, const KernelSignature &signature, 
   checkStream(driver, device, frame);
   ParameterArena parameters(driver, variant, signature, frame);
   LoadedKernel kernel = variant.on(driver, frame.device);
-  if (plan.adjustsGrid())
+  if (plan.adjustsGrid()) {
     adjustGrid(plan, kernel.residentCtas, frame);
+    if (plan.needsWorkspace())
+      return launchWithWorkspace(driver, device, kernel.function, plan, frame, parameters);
+  }
 
   driver::Result result;
   // A full launch queue blocks here, perhaps behind a host callback that needs

@@ -16,6 +16,9 @@ public:
   /// Parameters of up to 8 bytes, given by value.
   ParameterArena(const uint64_t *values, size_t count);
 
+  /// One more behind them, which must live until the launch.
+  void append(uint64_t &value) { addresses.push(&value); }
+
   void **pointers() { return addresses.data(); }
 
 private:

@@ -157,6 +157,18 @@ LaunchPlan::Rows parseRows(PyObject *object, const std::vector<LaunchPlan::Param
   return rows;
 }
 
+/// Only CTAs that share tiles have something to leave there.
+LaunchPlan::Workspace parseWorkspace(PyObject *object, const LaunchPlan &plan) {
+  LaunchPlan::Workspace workspace;
+  workspace.bytes = numberOf(field(object, "bytes"), "bytes", 16);
+  workspace.counters = numberOf(field(object, "counters"), "counters", 1, 1024);
+  if (workspace.bytes % 16 != 0)
+    malformed("'bytes' of 'workspace' is not a multiple of 16");
+  if (plan.grid.ctasPerTile == 1 || plan.rows.present)
+    malformed("'workspace' needs 'ctas_per_tile' of 2 or more and no 'group'");
+  return workspace;
+}
+
 } // namespace
 
 LaunchPlan LaunchPlan::parse(PyObject *json) {
@@ -186,6 +198,8 @@ LaunchPlan LaunchPlan::parse(PyObject *json) {
   }
   if (PyObject *group = PyDict_GetItemString(object.get(), "group"))
     plan.rows = parseRows(group, plan.parameters);
+  if (PyObject *workspace = PyDict_GetItemString(object.get(), "workspace"))
+    plan.workspace = parseWorkspace(workspace, plan);
   return plan;
 }
 

@@ -49,6 +49,13 @@ struct LaunchPlan {
     unsigned bytes = 0; // of a row
   };
 
+  /// Scratch memory for every tile: the kernel's last two parameters are where
+  /// the tiles' bytes and their counters start.
+  struct Workspace {
+    unsigned bytes = 0;    // 0: it needs none
+    unsigned counters = 0; // 32-bit words that are zero before a launch and after it
+  };
+
   std::string symbol;
   std::vector<Parameter> parameters;
   std::vector<TensorMap> tensorMaps; // in the parameters' order
@@ -57,9 +64,11 @@ struct LaunchPlan {
   unsigned cluster[3] = {1, 1, 1};
   Grid grid;
   Rows rows;
+  Workspace workspace;
 
   unsigned ctasPerCluster() const { return cluster[0] * cluster[1] * cluster[2]; }
   bool hasCluster() const { return ctasPerCluster() > 1; }
+  bool needsWorkspace() const { return workspace.bytes > 0; }
   /// Whether the grid differs, or must be looked at again, from one CTA a program.
   bool adjustsGrid() const { return grid.persistent || grid.ctasPerTile > 1 || grid.clusterRank > 0 || hasCluster(); }
 

@@ -222,6 +222,7 @@ Device readDevice(const nb::dict &object) {
   device.clusters = has("cluster");
   device.threeConsumers = has("three_consumers");
   device.splitK = has("split_k");
+  device.workspace = has("workspace");
   device.mmaF16 = has("mma_f16");
   device.mmaBf16 = has("mma_bf16");
   device.mmaF8 = has("fp8_mma");
@@ -231,12 +232,16 @@ Device readDevice(const nb::dict &object) {
   return device;
 }
 
+const char *splitterOf(const Candidate &candidate) { return candidate.byWorkspace ? "workspace" : "cluster"; }
+
 nb::dict toDict(const Candidate &candidate) {
   nb::dict result;
   result["tile"] = nb::tuple(nb::cast(candidate.tile));
   result["schedule"] = nameOf(candidate.schedule);
   result["num_warps"] = candidate.numWarps;
   result["split_k"] = candidate.splitK;
+  if (candidate.splitK > 1)
+    result["split_by"] = splitterOf(candidate);
   result["cluster"] = std::vector<int>{candidate.clusterM, 1};
   result["programs"] = candidate.programs;
   result["waves"] = candidate.waves;
@@ -267,6 +272,8 @@ nb::dict tilePlan(const nb::dict &summary, const nb::list &arrays, const nb::dic
     hints["evict_first"] = plan.passThroughL2;
     decisions["hints"] = hints;
     decisions["split_k"] = plan.chosen.splitK;
+    if (plan.chosen.splitK > 1)
+      decisions["split_by"] = splitterOf(plan.chosen);
   }
   result["decisions"] = decisions;
   if (!explain)

@@ -23,8 +23,9 @@ struct Candidate {
   Schedule schedule = Schedule::none;
   int numWarps = 0; // that multiply; 0: code generation decides
   int splitK = 1;
-  bool exchanged = false; // operands: the product is computed as its transpose
-  int clusterM = 1;       // programs along M that share the right operand
+  bool byWorkspace = false; // parts of the depth meet in global memory, not in a cluster
+  bool exchanged = false;   // operands: the product is computed as its transpose
+  int clusterM = 1;         // programs along M that share the right operand
   int64_t programs = 0;
   int64_t waves = 0;
   double cycles = 0;

@@ -89,6 +89,7 @@ struct Device {
   double dramBytesPerCycle = 1;    // of all multiprocessors together
   int64_t sharedBytes = 48 * 1024; // of a CTA
   bool wgmma = false, threeConsumers = false, clusters = false, splitK = false;
+  bool workspace = false; // programs can add up in global memory
   bool mmaF16 = false, mmaBf16 = false, mmaF8 = false, mmaI8 = false, mmaTf32 = false, mmaF64 = false;
 };
 

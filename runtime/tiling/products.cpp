@@ -30,6 +30,11 @@ constexpr double splitCycles = 700;   // partial sums, added through shared memo
 constexpr double addedPerCycle = 4.5, addedForOnePerCycle = 2.4; // each program some columns, or one of them all
 constexpr double splitDoubt = 1.02;         // what sharing has to gain by, as far as this model can tell
 constexpr double largeClusterCycles = 2900; // few places are free for one
+// To add up in global memory. Not measured on any GPU: meant to be too high rather than too low.
+constexpr double workspaceCycles = 2000;      // to count who is there, and until the first part is read
+constexpr double workspaceBytesPerCycle = 24; // that a program writes, as all do; or reads alone
+constexpr double workspaceDoubt = 1.15;       // in place of splitDoubt
+constexpr int mostWorkspaceParts = 16;
 
 constexpr int64_t stagingBytes = 2 * 64 * 128; // of a warpgroup: two buffers of 64 rows for the way out
 constexpr int64_t barrierBytes = 1024;
@@ -123,11 +128,15 @@ private:
       shares.clusterM = 2;
       add(shares, shape);
     }
-    if (!device.splitK || shape.schedule == Schedule::pingpong || !canSplit())
+    if (shape.schedule == Schedule::pingpong || !canSplit())
       return;
     const int64_t tiles = programsOf(problem, candidate.tile);
-    for (candidate.splitK = 2; candidate.splitK <= 8; ++candidate.splitK)
+    for (candidate.splitK = 2; device.splitK && candidate.splitK <= 8; ++candidate.splitK)
       if (tiles * candidate.splitK <= residentPrograms(candidate.splitK))
+        add(candidate, shape);
+    candidate.byWorkspace = true;
+    for (candidate.splitK = 2; device.workspace && candidate.splitK <= mostWorkspaceParts; ++candidate.splitK)
+      if (tiles * candidate.splitK <= device.multiprocessors)
         add(candidate, shape);
   }
 
@@ -169,7 +178,7 @@ private:
     return tile;
   }
 
-  bool canSplit() const { return problem.products.size() == 1 && main.loops; }
+  bool canSplit() const { return problem.products.size() == 1 && main.loops && main.registers == 1; }
 
   //===--------------------------------------------------------------------===//
   // What cannot be
@@ -321,7 +330,8 @@ private:
     const int64_t rows = main.m.dim < 0 ? 1 : ceilDiv(rowsOf(main.m), main.m.in(candidate.tile));
     const int64_t launched =
         candidate.programs / rows * ceilDiv(rows, candidate.clusterM) * candidate.clusterM * candidate.splitK;
-    candidate.waves = ceilDiv(launched, residentPrograms(std::max(candidate.splitK, candidate.clusterM)));
+    const int cluster = candidate.byWorkspace ? candidate.clusterM : std::max(candidate.splitK, candidate.clusterM);
+    candidate.waves = ceilDiv(launched, residentPrograms(cluster));
     double waves = static_cast<double>(candidate.waves);
     const double busy = // multiprocessors at a time
         static_cast<double>(launched) / static_cast<double>(device.multiprocessors * candidate.waves);
@@ -336,11 +346,12 @@ private:
     if (candidate.clusterM > 1)
       candidate.cycles += clusterCycles;
     if (candidate.splitK > 1)
-      candidate.cycles += splitCycles + addingCycles(candidate);
-    if (candidate.splitK > 4)
+      candidate.cycles +=
+          candidate.byWorkspace ? workspaceAddingCycles(candidate) : splitCycles + addingCycles(candidate);
+    if (candidate.splitK > 4 && !candidate.byWorkspace)
       candidate.cycles += largeClusterCycles;
     if (candidate.splitK > 1)
-      candidate.cycles *= splitDoubt;
+      candidate.cycles *= candidate.byWorkspace ? workspaceDoubt : splitDoubt;
     if (hasEvenRows(candidate))
       candidate.cycles *= evenRowsDoubt;
   }
@@ -365,6 +376,12 @@ private:
     const int64_t columns = (candidate.exchanged ? main.m : main.n).in(candidate.tile), unit = 8;
     const int64_t share = ceilDiv(columns, unit * candidate.splitK) * unit;
     return elements * static_cast<double>(share * candidate.splitK) / static_cast<double>(columns) / addedPerCycle;
+  }
+
+  /// The same in global memory: every program writes what it has, and the last reads the parts of all.
+  double workspaceAddingCycles(const Candidate &candidate) const {
+    const double bytes = 4 * static_cast<double>(accumulatorRegisters(candidate.tile));
+    return workspaceCycles + bytes * (1 + candidate.splitK) / workspaceBytesPerCycle;
   }
 
   bool canShareRight(const Candidate &candidate) const {

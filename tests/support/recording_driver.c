@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { DEVICES = 2, MAX_PARAMETERS = 64, MAX_MAPS = 12, CONTEXT_DEPTH = 16, MAX_TABLE = 1 << 20 };
+enum { ALLOCATION_BITS = 28 }; /* from one allocation's address to the next one's */
 
 /* What this driver makes a CUtensorMap of: what it was asked to encode. */
 struct TensorMap {
@@ -37,7 +38,9 @@ static struct {
   int resident, occupancy_queries, occupancy_threads, occupancy_shared_bytes;
   int occupancy_cluster;
   int pools, allocations, frees, copies, capturing, retained;
-  uint64_t pool_threshold, table_address, table_bytes, freed_on, copied_on;
+  int memsets, alloc_result;
+  uint64_t pool_threshold, table_address, table_bytes, freed_on, copied_on, freed;
+  uint64_t zeroed, zeroed_bytes, zeroed_on, reused_streams;
   unsigned char table[MAX_TABLE];
   void *graph_memory;
   void (*graph_destroy)(void *);
@@ -66,6 +69,9 @@ void fake_set_parameter_count(int count) { fake.parameter_count = count; }
 void fake_set_maps(int first, int count) { fake.first_map = first; fake.map_count = count; }
 void fake_set_resident(int count) { fake.resident = count; }
 void fake_set_capturing(int capturing) { fake.capturing = capturing; }
+void fake_set_alloc_result(int result) { fake.alloc_result = result; }
+/* From now on, handles of streams are those of other streams. */
+void fake_reuse_streams(void) { ++fake.reused_streams; }
 const void *fake_table(void) { return fake.table; }
 /* What a graph reads when it is launched, long after the capture. */
 const void *fake_graph_memory(void) { return fake.graph_memory; }
@@ -75,6 +81,10 @@ uint64_t fake_table_fact(const char *name) {
   if (!strcmp(name, "bytes")) return fake.table_bytes;
   if (!strcmp(name, "copied_on")) return fake.copied_on;
   if (!strcmp(name, "freed_on")) return fake.freed_on;
+  if (!strcmp(name, "freed")) return fake.freed;
+  if (!strcmp(name, "zeroed")) return fake.zeroed;
+  if (!strcmp(name, "zeroed_bytes")) return fake.zeroed_bytes;
+  if (!strcmp(name, "zeroed_on")) return fake.zeroed_on;
   if (!strcmp(name, "pool_threshold")) return fake.pool_threshold;
   abort();
 }
@@ -99,6 +109,7 @@ int fake_counter(const char *name) {
   if (!strcmp(name, "allocations")) return fake.allocations;
   if (!strcmp(name, "frees")) return fake.frees;
   if (!strcmp(name, "copies")) return fake.copies;
+  if (!strcmp(name, "memsets")) return fake.memsets;
   if (!strcmp(name, "retained")) return fake.retained;
   if (!strcmp(name, "occupancy_queries")) return fake.occupancy_queries;
   if (!strcmp(name, "occupancy_threads")) return fake.occupancy_threads;
@@ -293,21 +304,39 @@ int cuMemPoolSetAttribute(uint64_t pool, int attribute, void *value) {
 }
 int cuMemAllocFromPoolAsync(uint64_t *address, size_t bytes, uint64_t pool, uint64_t stream) {
   (void)stream;
-  if (pool < 0x9001 || bytes == 0 || bytes > MAX_TABLE) return 1;
+  if (pool < 0x9001 || bytes == 0 || bytes >> ALLOCATION_BITS) return 1;
+  if (fake.alloc_result) return fake.alloc_result;
   ++fake.allocations;
   fake.table_bytes = bytes;
-  *address = fake.table_address = ((pool - 0x9000) << 40) + ((uint64_t)1 << 36);
+  *address = fake.table_address =
+      ((pool - 0x9000) << 40) + ((uint64_t)1 << 36) + ((uint64_t)fake.allocations << ALLOCATION_BITS);
   return 0;
 }
 int cuMemFreeAsync(uint64_t address, uint64_t stream) {
-  if (address != fake.table_address) return 1;
+  uint64_t number = (address & (((uint64_t)1 << 36) - 1)) >> ALLOCATION_BITS;
+  if (number < 1 || number > (uint64_t)fake.allocations) return 1;
   ++fake.frees;
+  fake.freed = address;
   fake.freed_on = stream;
+  return 0;
+}
+int cuMemsetD32Async(uint64_t address, unsigned value, size_t count, uint64_t stream) {
+  if (address < fake.table_address || address + 4 * count > fake.table_address + fake.table_bytes ||
+      value != 0)
+    return 1;
+  ++fake.memsets;
+  fake.zeroed = address;
+  fake.zeroed_bytes = 4 * count;
+  fake.zeroed_on = stream;
+  return 0;
+}
+int cuStreamGetId(uint64_t stream, uint64_t *id) {
+  *id = stream ^ fake.reused_streams << 48;
   return 0;
 }
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, uint64_t stream) {
   if (to < fake.table_address || to + bytes > fake.table_address + fake.table_bytes) return 1;
-  if (bytes > 64 * 1024) return 1; /* those the driver may wait for */
+  if (bytes > 64 * 1024 || to - fake.table_address + bytes > MAX_TABLE) return 1; /* those the driver may wait for */
   ++fake.copies;
   fake.copied_on = stream;
   memcpy(fake.table + (to - fake.table_address), from, bytes);

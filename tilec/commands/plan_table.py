@@ -48,8 +48,11 @@ def _text(value: object) -> str:
 
 def _row(candidate: Mapping[str, Any], chosen: Mapping[str, Any] | None) -> tuple[str, ...]:
     remark = candidate["rejected"] or ("chosen" if candidate == chosen else "")
-    names = ("split_k", "cluster", "programs", "waves")
-    numbers = (candidate[name] for name in names)
+    names = ("cluster", "programs", "waves")
+    split = str(candidate["split_k"])
+    if candidate.get("split_by") == "workspace":
+        split += " by workspace"
+    numbers = (split, *(candidate[name] for name in names))
     cycles = f"{candidate['cycles']:.0f}"
     return (str(candidate["tile"]), candidate["schedule"], *map(str, numbers), cycles, remark)
 

@@ -25,7 +25,7 @@ from tilec.jit.cache import DiskCache, Request
 from tilec.jit.job import CompileJob
 from tilec.trace.signature import Signature, ViewSpec
 
-CARRIED_OUT = frozenset({"wgmma", "three_consumers", "cluster", "split_k"})
+CARRIED_OUT = frozenset({"wgmma", "three_consumers", "cluster", "split_k", "workspace"})
 """Of ``_DECISIONS``, those that code generation carries out. A plan takes the others for features
 that the target lacks."""
 
@@ -34,9 +34,10 @@ _DECISIONS = {
     "three_consumers": "wgmma",
     "cluster": "cluster",
     "split_k": "cluster",
+    "workspace": None,
 }
-"""What a plan may decide on, and the feature of the target that it takes."""
-_ALONE = frozenset({"split_k"})
+"""What a plan may decide on, and the feature of the target that it takes, if any."""
+_ALONE = frozenset({"split_k", "workspace"})
 """Decisions that grouped launches leave out."""
 _SEED = {1: (1440,), 2: (96, 160)}
 """Tiles to trace a summary at. Extents that an author hardly writes down tell a tile's own
@@ -116,9 +117,8 @@ class Planner:
         plan = self._ask(signature, shapes, target, multiprocessors, explain=True)
         possible = [item for item in plan["candidates"] if not item["rejected"]]
         possible.sort(key=lambda item: (item != plan["chosen"], item["cycles"]))
-        rivals = [
-            _planned(item["tile"], {**plan["decisions"], **_decided(item)}) for item in possible
-        ]
+        shared = {name: value for name, value in plan["decisions"].items() if name != "split_by"}
+        rivals = [_planned(item["tile"], {**shared, **_decided(item)}) for item in possible]
         first = _planned(plan["tile"], plan["decisions"])
         return list(dict.fromkeys([first, *rivals]))[:count]
 
@@ -196,7 +196,8 @@ def _decided(candidate: Mapping[str, Any]) -> dict[str, Any]:
     """Return the decisions that a candidate stands for; the others hold for all of a launch."""
     if candidate["schedule"] == "none":
         return {}
-    return {name: candidate[name] for name in ("schedule", "num_warps", "split_k", "cluster")}
+    names = ("schedule", "num_warps", "split_k", "split_by", "cluster")
+    return {name: candidate[name] for name in names if name in candidate}
 
 
 def seed_tile(rank: int) -> tuple[int, ...]:
@@ -211,7 +212,7 @@ def seed_tile(rank: int) -> tuple[int, ...]:
 
 def device_of(target: Target, multiprocessors: int | None = None) -> dict[str, Any]:
     """Return what a plan needs to know of a GPU."""
-    possible = {name for name, feature in _DECISIONS.items() if target.has(feature)}
+    possible = {name for name, feature in _DECISIONS.items() if not feature or target.has(feature)}
     features = (target.features - _DECISIONS.keys()) | (possible & CARRIED_OUT)
     limits = target.limits
     return {

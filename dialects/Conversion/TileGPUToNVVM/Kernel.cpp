@@ -1,6 +1,7 @@
 //===- Kernel.cpp - The kernel's frame: parameters, views, program ids ----===//
 #include "dialects/Conversion/TileGPUToNVVM/Lowering.h"
 
+#include "dialects/TileGPU/IR/Scratch.h"
 #include "dialects/TileGPU/IR/TmaAccess.h"
 
 #include "mlir/IR/Builders.h"
@@ -18,6 +19,11 @@ tile::ViewType viewOf(Type type) {
   if (auto partition = dyn_cast<tile::PartitionType>(type))
     return partition.getView();
   return dyn_cast<tile::ViewType>(type);
+}
+
+int64_t kernelAttr(tile::KernelOp kernel, StringRef name) {
+  auto attr = kernel->getAttrOfType<IntegerAttr>(name);
+  return attr ? attr.getInt() : 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -68,7 +74,7 @@ json::Object launchPlan(tile::KernelOp kernel, ArrayRef<tilegpu::TensorMapOp> ma
   }
   const bool shares = kernel->hasAttr(tilegpu::TileGPUDialect::kSharesTiles);
   if (shares)
-    grid["ctas_per_tile"] = roles.cluster;
+    grid["ctas_per_tile"] = std::max(roles.cluster, kernelAttr(kernel, tilegpu::TileGPUDialect::kTileParts));
   else if (kernel->hasAttr(tile::TileDialect::kWalksTiles))
     grid["persistent"] = true;
   for (tilegpu::TensorMapOp map : maps)
@@ -96,6 +102,9 @@ json::Object launchPlan(tile::KernelOp kernel, ArrayRef<tilegpu::TensorMapOp> ma
                     {"grid", std::move(grid)}};
   if (roles.cluster > 1)
     plan["cluster"] = json::Array{roles.cluster, 1, 1};
+  kernel.walk([&](tilegpu::WorkspaceSumOp sum) {
+    plan["workspace"] = json::Object{{"bytes", sum.getParts() * tilegpu::workspaceBytes(sum)}, {"counters", 1}};
+  });
   if (group)
     plan["group"] = std::move(*group);
   return plan;
@@ -104,11 +113,6 @@ json::Object launchPlan(tile::KernelOp kernel, ArrayRef<tilegpu::TensorMapOp> ma
 //===----------------------------------------------------------------------===//
 // The function
 //===----------------------------------------------------------------------===//
-
-int64_t kernelAttr(tile::KernelOp kernel, StringRef name) {
-  auto attr = kernel->getAttrOfType<IntegerAttr>(name);
-  return attr ? attr.getInt() : 0;
-}
 
 struct Kernel : OpConversionPattern<tile::KernelOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -133,6 +137,8 @@ struct Kernel : OpConversionPattern<tile::KernelOp> {
     const unsigned firstMap = signature.getConvertedTypes().size();
     if (!maps.empty() && !isGrouped)
       signature.addInputs(SmallVector<Type>(maps.size(), LLVM::LLVMPointerType::get(context)));
+    if (hasWorkspace(op))
+      signature.addInputs(SmallVector<Type>(kWorkspaceParameters, LLVM::LLVMPointerType::get(context, kGlobalSpace)));
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), signature.getConvertedTypes());
     auto function = LLVM::LLVMFuncOp::create(rewriter, op.getLoc(), op.getName(), type);
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), rewriter.getUnitAttr());
@@ -147,12 +153,13 @@ struct Kernel : OpConversionPattern<tile::KernelOp> {
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), rewriter.getI32IntegerAttr(ctas));
     for (StringRef name : {tilegpu::TileGPUDialect::kNumWarps, tilegpu::TileGPUDialect::kProducerWarps,
                            tilegpu::TileGPUDialect::kPrograms, tilegpu::TileGPUDialect::kCluster,
-                           tilegpu::TileGPUDialect::kMovesRegisters, tilegpu::TileGPUDialect::kSharesTiles})
+                           tilegpu::TileGPUDialect::kMovesRegisters, tilegpu::TileGPUDialect::kSharesTiles,
+                           tilegpu::TileGPUDialect::kTileParts})
       if (Attribute value = op->getAttr(name)) // for what is converted later
         function->setAttr(name, value);
     if (!isGrouped)
       annotatePointers(op, signature, function);
-    annotateTensorMaps(firstMap, function);
+    annotateTensorMaps(firstMap, isGrouped ? 0 : maps.size(), function);
 
     module->setAttr("tilec.plan",
                     rewriter.getStringAttr(
@@ -186,11 +193,11 @@ private:
   }
 
   /// Passed by value, where the copy engine finds them.
-  static void annotateTensorMaps(unsigned first, LLVM::LLVMFuncOp function) {
+  static void annotateTensorMaps(unsigned first, size_t count, LLVM::LLVMFuncOp function) {
     constexpr int64_t kBytes = 128, kAlignment = 64;
     Builder builder(function.getContext());
     auto bytes = TypeAttr::get(LLVM::LLVMArrayType::get(builder.getI8Type(), kBytes));
-    for (unsigned parameter = first; parameter < function.getNumArguments(); ++parameter) {
+    for (unsigned parameter = first; parameter < first + count; ++parameter) {
       function.setArgAttr(parameter, LLVM::LLVMDialect::getByValAttrName(), bytes);
       function.setArgAttr(parameter, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(kAlignment));
       function.setArgAttr(parameter, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());

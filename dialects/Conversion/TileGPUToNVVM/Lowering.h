@@ -130,6 +130,13 @@ struct RowLayout {
 /// Tells the ops of a grouped kernel how its rows are laid out.
 void layOutRows(tile::KernelOp kernel, const RowLayout &row);
 
+//===--- Workspace --------------------------------------------------------------===//
+
+/// Whether the launch passes a workspace to the kernel, converted or not: its last parameters, global memory for the
+/// parts of tiles and for a counter a tile.
+bool hasWorkspace(mlir::Operation *kernel);
+inline constexpr unsigned kWorkspaceParameters = 2;
+
 //===--- Small builders --------------------------------------------------------===//
 
 mlir::Value constantI32(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
@@ -178,6 +185,7 @@ void populateTmaPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateTmaStorePatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateGroupPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateClusterSumPatterns(const TileTypeConverter &types, Patterns &patterns);
+void populateWorkspaceSumPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateWgmmaPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateMmaPatterns(const TileTypeConverter &types, Patterns &patterns);
 void populateDebugPatterns(const TileTypeConverter &types, Patterns &patterns);

@@ -40,6 +40,7 @@ struct ConvertTileGPUToNVVM : PassWrapper<ConvertTileGPUToNVVM, OperationPass<Mo
     lowering::populateTmaStorePatterns(types, patterns);
     lowering::populateGroupPatterns(types, patterns);
     lowering::populateClusterSumPatterns(types, patterns);
+    lowering::populateWorkspaceSumPatterns(types, patterns);
     lowering::populateWgmmaPatterns(types, patterns);
     lowering::populateMmaPatterns(types, patterns);
     lowering::populateDebugPatterns(types, patterns);

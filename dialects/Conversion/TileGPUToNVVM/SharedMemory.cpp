@@ -287,17 +287,22 @@ void namedBarrier(OpBuilder &builder, Location loc, Value id, int64_t warps) {
 }
 } // namespace
 
-void lowering::programBarrier(OpBuilder &builder, Location loc) {
+Value lowering::programBarrierNumber(OpBuilder &builder, Location loc) {
   const Roles roles = Roles::at(builder);
-  if (roles.producerWarps == 0) {
-    NVVM::Barrier0Op::create(builder, loc);
-    return;
-  }
-  constexpr int64_t kFirst = 1; // 0 is the whole CTA's
-  Value id = constantI32(builder, loc, kFirst);
+  if (roles.producerWarps == 0) // the whole CTA's
+    return constantI32(builder, loc, 0);
+  Value id = constantI32(builder, loc, 1);
   if (roles.programs > 1)
     id = arith::AddIOp::create(builder, loc, programNumber(builder, loc), id);
-  namedBarrier(builder, loc, id, roles.programWarps);
+  return id;
+}
+
+void lowering::programBarrier(OpBuilder &builder, Location loc) {
+  const Roles roles = Roles::at(builder);
+  if (roles.producerWarps == 0)
+    NVVM::Barrier0Op::create(builder, loc);
+  else
+    namedBarrier(builder, loc, programBarrierNumber(builder, loc), roles.programWarps);
 }
 
 void lowering::warpgroupBarrier(OpBuilder &builder, Location loc, Value warpgroup) {

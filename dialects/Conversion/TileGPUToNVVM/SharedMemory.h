@@ -127,6 +127,8 @@ void guarded(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value condition
 
 /// All warps that run the same tile program meet here.
 void programBarrier(mlir::OpBuilder &builder, mlir::Location loc);
+/// The number of the barrier where they do, i32.
+mlir::Value programBarrierNumber(mlir::OpBuilder &builder, mlir::Location loc);
 /// The warps of warpgroup `warpgroup` of the CTA, i32, meet here.
 void warpgroupBarrier(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value warpgroup);
 

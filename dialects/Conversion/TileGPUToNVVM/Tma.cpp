@@ -26,7 +26,8 @@ struct TensorMap : OpConversionPattern<tilegpu::TensorMapOp> {
     if (op.getProblem())
       rewriter.replaceOp(op, inRow(op, adaptor.getProblem().front(), number.getInt(), function, rewriter));
     else
-      rewriter.replaceOp(op, function.getArgument(function.getNumArguments() - number.getInt()));
+      rewriter.replaceOp(op, function.getArgument(function.getNumArguments() - number.getInt() -
+                                                  (hasWorkspace(function) ? kWorkspaceParameters : 0)));
     return success();
   }
 

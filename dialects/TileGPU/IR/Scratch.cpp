@@ -78,6 +78,15 @@ int64_t tilec::tilegpu::scratchBytes(Operation *op) {
   return 0;
 }
 
+int64_t tilec::tilegpu::workspaceBytes(WorkspaceSumOp op) {
+  int64_t bytes = 0;
+  for (Value source : op.getSources()) {
+    const Layout layout = Layout::of(cast<RankedTensorType>(source.getType()));
+    bytes += layout.numRegisters() * layout.numWarps() * kLanes * 4;
+  }
+  return bytes;
+}
+
 int64_t tilec::tilegpu::programBytes(Operation *op) {
   if (auto alloc = dyn_cast<LocalAllocOp>(op))
     return llvm::alignTo(alloc.getType().getBytes(), kTileAlignment);

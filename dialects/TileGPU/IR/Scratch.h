@@ -52,6 +52,9 @@ inline constexpr int64_t kTileAlignment = 1024, kScratchAlignment = 16;
 /// program's.
 int64_t programBytes(mlir::Operation *op);
 
+/// Bytes of global memory in which a CTA leaves its part of the tiles of a `tilegpu.workspace_sum`.
+int64_t workspaceBytes(WorkspaceSumOp sum);
+
 /// Width of an element in shared memory: i1 takes a byte.
 int64_t elementBytes(mlir::Type elementType);
 

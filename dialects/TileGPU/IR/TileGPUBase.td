@@ -30,8 +30,10 @@ def TileGPU_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kProducerWarps = "tilegpu.producer_warps";
     /// Kernel attribute: the producer gives registers to the programs, which need more than all threads start with.
     static constexpr ::llvm::StringLiteral kMovesRegisters = "tilegpu.moves_registers";
-    /// Kernel attribute: the CTAs of a cluster compute one tile together.
+    /// Kernel attribute: CTAs compute one tile together, those of a cluster or kTileParts neighbours.
     static constexpr ::llvm::StringLiteral kSharesTiles = "tilegpu.shares_tiles";
+    /// Kernel attribute: CTAs that compute one tile together without being a cluster, an i64.
+    static constexpr ::llvm::StringLiteral kTileParts = "tilegpu.tile_parts";
     /// Kernel attribute: CTAs of a cluster, which share a tile or what they fetch, an i64; 1 if absent.
     static constexpr ::llvm::StringLiteral kCluster = "tilegpu.cluster";
     /// Kernel attribute: tile programs that a CTA runs at a time, each on warps of its own, an i64; 1 if absent.

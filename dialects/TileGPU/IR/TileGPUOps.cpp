@@ -137,6 +137,24 @@ LogicalResult ClusterSumOp::verify() {
   return success(succeeded(verifyLayout(*this, getSource())) && succeeded(verifyLayout(*this, getResult())));
 }
 
+LogicalResult WorkspaceSumOp::verify() {
+  constexpr int64_t kBits = 32;
+  if (getParts() < 2)
+    return emitOpError("adds up the tiles of 2 CTAs or more, found ") << getParts();
+  if (getSources().empty())
+    return emitOpError("adds up one tile or more, found none");
+  if (getSources().getTypes() != getSums().getTypes())
+    return emitOpError("keeps the types of its tiles: found ")
+           << getSources().getTypes() << " and " << getSums().getTypes();
+  for (Value source : getSources()) {
+    if (cast<RankedTensorType>(source.getType()).getElementTypeBitWidth() != kBits)
+      return emitOpError("adds elements of 32 bits, found ") << source.getType();
+    if (failed(verifyLayout(*this, source)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult LocalLoadOp::verify() { return verifySameTile(*this, getSource(), getResult()); }
 
 LogicalResult LocalReshapeOp::verify() {

@@ -373,6 +373,28 @@ def TileGPU_ClusterSumOp : TileGPU_Op<"cluster_sum", [
   }];
 }
 
+def TileGPU_WorkspaceSumOp : TileGPU_Op<"workspace_sum", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The sums of tiles over the CTAs that share them, in the last of those to come here";
+  let description = [{
+    Of n `parts`, CTAs n * t to n * t + n - 1 have tile t together. Each writes its tiles to
+    the launch's workspace in global memory and counts itself at the tile's counter. The one
+    that finds all others there gets the sums, always added in the order of the CTAs, and a
+    true `isLast`; the others get their own tiles. Nobody waits, so the CTAs need not run at
+    the same time; and the counter is zero again when the last has come.
+
+    A kernel has one such op, with all tiles that are to be added.
+
+    ```mlir
+    %sum, %last = tilegpu.workspace_sum %acc parts 4 : tensor<64x128xf32> -> tensor<64x128xf32>
+    scf.if %last { ... }
+    ```
+  }];
+  let arguments = (ins Variadic<TileGPU_Tile>:$sources, I64Attr:$parts);
+  let results = (outs Variadic<TileGPU_Tile>:$sums, I1:$isLast);
+  let assemblyFormat = "$sources `parts` $parts attr-dict `:` type($sources) `->` type($sums)";
+  let hasVerifier = 1;
+}
+
 def TileGPU_TmaStoreOp : TileGPU_Op<"tma_store", [
     MemoryEffects<[MemRead<SharedMemory>, MemWrite<SharedMemory>, MemWrite]>]> {
   let summary = "Start to copy a product's tile to global memory";

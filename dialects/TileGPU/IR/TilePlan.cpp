@@ -46,6 +46,8 @@ TilePlan TilePlan::of(tile::KernelOp kernel) {
   if (int64_t rows = integer(decisions, "raster").value_or(0); rows > 0)
     plan.panelRows = rows;
   plan.splitK = integer(decisions, "split_k").value_or(1);
+  if (auto by = decisions.getAs<StringAttr>("split_by"))
+    plan.splitsByWorkspace = by == "workspace";
   auto hints = decisions.getAs<DictionaryAttr>("hints");
   plan.keptInL2 = integers(hints, "evict_last");
   plan.passedThroughL2 = integers(hints, "evict_first");

@@ -29,6 +29,7 @@ struct TilePlan {
   std::optional<int64_t> cluster;                       ///< CTAs along the rows of tiles that share operands
   std::optional<int64_t> panelRows;                     ///< of tiles that are walked together
   int64_t splitK = 1;                                   ///< CTAs that share the depth of one tile's product
+  bool splitsByWorkspace = false;                       ///< and add up in global memory, not over a cluster
   llvm::SmallVector<int64_t> keptInL2, passedThroughL2; ///< arguments
   Asked asked;
 

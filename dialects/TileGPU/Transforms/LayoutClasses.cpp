@@ -130,6 +130,9 @@ void LayoutClasses::buildClasses() {
           join(operand->get(), input);
     } else if (auto sum = dyn_cast<ClusterSumOp>(op); sum && sum.isScattered()) {
       // Its layouts are those of accumulators.
+    } else if (auto shared = dyn_cast<WorkspaceSumOp>(op)) {
+      for (auto [source, sum] : llvm::zip_equal(shared.getSources(), shared.getSums()))
+        join(source, sum);
     } else if (isa<tile::GatherOp, ClusterSumOp>(op) || op->hasTrait<OpTrait::Elementwise>()) {
       joinAll(op);
     } else if (auto product = dyn_cast<MmaOp>(op)) {

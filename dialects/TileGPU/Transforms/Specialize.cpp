@@ -172,7 +172,8 @@ struct Specialize : PassWrapper<Specialize, OperationPass<tile::KernelOp>> {
         plan.schedule ? *plan.schedule == Schedule::pingpong : hasWarpsForTurns && fitsOneWarpgroup(kernel);
     Walk walk; // a tile that CTAs share is the only one of their program
     if (kernel->hasAttr(TileGPUDialect::kSharesTiles)) {
-      if (plan.asked.ctas.value_or(plan.splitK) != plan.splitK)
+      const int64_t cluster = kernel->hasAttr(TileGPUDialect::kCluster) ? plan.splitK : 1;
+      if (plan.asked.ctas.value_or(cluster) != cluster)
         warnOfHint(kernel, "num_ctas", *plan.asked.ctas,
                    "by the plan for its tile, " + Twine(plan.splitK) + " CTAs share the depth of a product");
     } else {

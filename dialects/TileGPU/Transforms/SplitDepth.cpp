@@ -4,7 +4,8 @@
 // multiprocessors. Where the plan says so, the CTAs of a cluster share one
 // tile: each runs a part of the loop. Then each adds up some columns of what all
 // have and finishes those, or the first adds up all and goes on alone; always in
-// the same order.
+// the same order. CTAs without a cluster leave their parts in a workspace in
+// global memory, and the last of them to come adds up all and goes on alone.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/TileGPU/IR/Decisions.h"
@@ -46,11 +47,21 @@ public:
   Split(scf::ForOp loop, Value rank, int64_t parts)
       : loop(loop), rank(rank), parts(parts), rewriter(loop.getContext()), loc(loop.getLoc()) {}
 
+  void runByWorkspace() {
+    divide();
+    rewriter.setInsertionPointAfter(loop);
+    SmallVector<Type> types(loop.getResultTypes());
+    types.push_back(rewriter.getI1Type());
+    auto sum = WorkspaceSumOp::create(rewriter, loc, types, loop.getResults(), parts);
+    for (auto [part, whole] : llvm::zip_equal(loop.getResults(), sum.getSums()))
+      rewriter.replaceAllUsesExcept(part, whole, sum);
+    goOnWhere(sum.getIsLast());
+  }
+
   void run() {
     divide();
     rewriter.setInsertionPointAfter(loop);
-    Operation *behind = loop->getNextNode();
-    if (scatter(behind))
+    if (scatter())
       return;
     SmallVector<Value> sums;
     for (Value part : loop.getResults())
@@ -58,20 +69,25 @@ public:
     for (auto [part, sum] : llvm::zip_equal(loop.getResults(), sums))
       rewriter.replaceAllUsesExcept(part, sum, sum.getDefiningOp());
     Value isFirst = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, rank, constant(rank.getType(), 0));
-    auto alone = scf::IfOp::create(rewriter, loc, isFirst, /*withElseRegion=*/false);
-    for (Operation *op = behind; !op->hasTrait<OpTrait::IsTerminator>();) {
+    goOnWhere(isFirst);
+  }
+
+private:
+  /// Leaves the rest of the kernel to the one CTA for which `goesOn` holds.
+  void goOnWhere(Value goesOn) {
+    auto alone = scf::IfOp::create(rewriter, loc, goesOn, /*withElseRegion=*/false);
+    for (Operation *op = alone->getNextNode(); !op->hasTrait<OpTrait::IsTerminator>();) {
       Operation *next = op->getNextNode();
       rewriter.moveOpBefore(op, alone.thenBlock()->getTerminator());
       op = next;
     }
   }
 
-private:
   /// Lets every CTA finish some columns of the tile, if accumulators of wgmma and what follows from them have such
   /// parts; what a CTA would fetch of the others' sums takes as long as the sum. Where the columns cannot be divided
   /// evenly, the last CTAs finish some of the same, unless what is written is also read: then one would read what
   /// another has written.
-  bool scatter(Operation *behind) {
+  bool scatter() {
     constexpr int64_t kColumnUnit = 8;
     const int64_t columns = cast<RankedTensorType>(loop.getResult(0).getType()).getDimSize(1);
     const int64_t width = kColumnUnit * llvm::divideCeil(columns, kColumnUnit * parts);
@@ -83,6 +99,7 @@ private:
     loop.walk([&](MmaOp product) { isAsync &= product.isWgmma(); });
     if (!possible || !isAsync || (!isEven && readsWhatItWrites()))
       return false;
+    Operation *behind = loop->getNextNode();
     SmallVector<Value> sums;
     for (Value part : loop.getResults()) {
       auto type = cast<RankedTensorType>(part.getType());
@@ -167,18 +184,24 @@ struct SplitDepth : PassWrapper<SplitDepth, OperationPass<tile::KernelOp>> {
                                    : "only a plan for tl.AUTO splits");
       return;
     }
-    scf::ForOp loop = target && target.has("cluster") ? findLoop(kernel) : scf::ForOp();
+    const bool byWorkspace = plan.splitsByWorkspace, isPossible = target && (byWorkspace || target.has("cluster"));
+    scf::ForOp loop = isPossible ? findLoop(kernel) : scf::ForOp();
     Value rank = loop ? shareTiles(kernel, plan.splitK, plan.panelRows.value_or(kClusterPanelRows)) : Value();
     if (!rank)
       return tellChoice(kernel, "split", "none",
-                        !target || !target.has("cluster") ? "the target has no clusters"
-                        : loop ? "the kernel has no partition"
-                               : "the kernel is more than one loop that accumulates products from zero");
-    tellChoice(kernel, "split", "the " + std::to_string(plan.splitK) + " CTAs of a cluster share the depth of a tile",
+                        !isPossible ? "the target has no clusters"
+                        : loop      ? "the kernel has no partition"
+                                    : "the kernel is more than one loop that accumulates products from zero");
+    const std::string number = std::to_string(plan.splitK);
+    tellChoice(kernel, "split",
+               byWorkspace ? number + " CTAs share the depth of a tile, and the last adds up in global memory"
+                           : "the " + number + " CTAs of a cluster share the depth of a tile",
                "planned with the tile");
-    Split(loop, rank, plan.splitK).run();
+    Split split(loop, rank, plan.splitK);
+    byWorkspace ? split.runByWorkspace() : split.run();
     Builder builder(&getContext());
-    kernel->setAttr(TileGPUDialect::kCluster, builder.getI64IntegerAttr(plan.splitK));
+    kernel->setAttr(byWorkspace ? TileGPUDialect::kTileParts : TileGPUDialect::kCluster,
+                    builder.getI64IntegerAttr(plan.splitK));
     kernel->setAttr(TileGPUDialect::kSharesTiles, builder.getUnitAttr());
   }
 };

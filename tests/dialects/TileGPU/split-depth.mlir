@@ -191,3 +191,45 @@ module attributes {tilegpu.target = #target} {
     tile.return
   }
 }
+
+// -----
+
+// Without clusters CTAs meet in a workspace, and the last of them goes on alone.
+// CHECK-LABEL: tile.kernel @the_last_goes_on
+// CHECK-SAME: tilegpu.shares_tiles, tilegpu.tile_parts = 12 : i64
+// CHECK: %[[RANK:.+]] = arith.remui %{{.+}}, %c12_i32
+// CHECK: arith.index_castui %[[RANK]]
+// CHECK: %[[ACC:.+]]:2 = scf.for
+// CHECK: %[[SUMS:.+]]:2, %[[LAST:.+]] = tilegpu.workspace_sum %[[ACC]]#0, %[[ACC]]#1 parts 12
+// CHECK-SAME: : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>, tensor<64x64xf32>
+// CHECK-NEXT: scf.if %[[LAST]] {
+// CHECK: arith.addf %[[SUMS]]#0, %[[SUMS]]#1
+// CHECK: tile.store
+// CHECK: }
+// CHECK-NEXT: tile.return
+#target = #tilegpu.target<"sm_80", {features = ["cp_async", "mma_bf16"], limits = {shared_per_block_bytes = 166912 : i64}}>
+!v = !tile.view<?x?xbf16, strides = [?, 1], divisible = [16, 16], stride_align = [16, 2], align = 16, index = 32, read>
+!y = !tile.view<?x?xf32, strides = [?, 1], divisible = [16, 16], stride_align = [16, 4], align = 16, index = 32, exclusive>
+!c = !tile.partition<64x64 of !y>
+!sa = !tilegpu.smem<64x64xbf16, #tilegpu.shared<order = [1, 0], swizzle = 3>>
+module attributes {tilegpu.target = #target} {
+  tile.kernel @the_last_goes_on(%c: !c, %a: !v, %b: !v) attributes {arg_names = ["c", "a", "b"], tilegpu.num_warps = 4 : i64, tilegpu.plan = {split_k = 12 : i64, split_by = "workspace"}} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %i:2 = tile.index %c : !c -> index, index
+    %n = tile.num_tiles %a, 1 by 64 : !v
+    %z = arith.constant dense<0.0> : tensor<64x64xf32>
+    %sums:2 = scf.for %k = %c0 to %n step %c1 iter_args(%one = %z, %two = %z) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+      %x = tile.load %a[%i#0, %k] : !v -> tensor<64x64xbf16>
+      %w = tile.load %b[%k, %i#1] : !v -> tensor<64x64xbf16>
+      %sx = tilegpu.local_alloc %x : tensor<64x64xbf16> -> !sa
+      %sw = tilegpu.local_alloc %w : tensor<64x64xbf16> -> !sa
+      %p = tilegpu.mma mma_sync %sx, %sw, %one : !sa, !sa, tensor<64x64xf32>
+      %q = tilegpu.mma mma_sync %sw, %sx, %two : !sa, !sa, tensor<64x64xf32>
+      scf.yield %p, %q : tensor<64x64xf32>, tensor<64x64xf32>
+    }
+    %both = arith.addf %sums#0, %sums#1 : tensor<64x64xf32>
+    tile.store %both, %c : tensor<64x64xf32>, !c
+    tile.return
+  }
+}

@@ -185,6 +185,16 @@ def test_ctas_that_share_the_depth_of_a_product_are_sound(tile, parts):
         assert_sound(compiled, shapes, CTAS * 2 * parts, seeds=3)
 
 
+@pytest.mark.parametrize("tile", [(128, 128), (64, 128)])
+@pytest.mark.parametrize("parts", [2, 3, 8, 16])
+def test_ctas_that_share_it_through_a_workspace_are_sound(tile, parts):
+    compiled = planned(compile_matmul(*tile), {"split_k": parts, "split_by": "workspace"})
+    assert "tilegpu.workspace_sum" in compiled.tilegpu
+    for turns in (1, 3, 17):  # some have parts without turns
+        shapes = shapes_of(*tile, 64, tiles=2, turns=turns)
+        assert_sound(compiled, shapes, CTAS * 2 * parts, seeds=3)
+
+
 @tl.kernel
 def batched(c, a, b, *, tk: tl.Constant[int] = 64):
     h, i, j = c.index

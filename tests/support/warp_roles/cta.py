@@ -16,6 +16,19 @@ from warp_roles.terms import Term
 
 
 @dataclass
+class Workspace:
+    """What the CTAs of a tile leave in global memory.
+
+    Attributes:
+        parts: of the tile, by CTA and warp.
+        arrivals: CTAs that have left theirs.
+    """
+
+    parts: dict[tuple[int, int], list[Term]] = field(default_factory=dict)
+    arrivals: int = 0
+
+
+@dataclass
 class Frame:
     """An agent: a warp of a program, or the producer's thread, and what it has computed.
 
@@ -64,6 +77,9 @@ class Cta:
     Attributes:
         peers: all CTAs of its cluster, itself included.
         everybody: where all their threads that have not ended meet.
+        workspace: of the tile that it shares with others which are no cluster.
+        tile_rank: its number among those.
+        is_last: whether it came there last; None before it does.
         stores: by place, what was stored there piece by piece, and how many pieces there must be.
     """
 
@@ -72,6 +88,8 @@ class Cta:
         self.warps, self.programs = kernel.num_warps, kernel.programs
         self.peers: list[Cta] = [self]
         self.everybody = Rendezvous(0)
+        self.workspace, self.tile_rank = Workspace(), 0
+        self.is_last: bool | None = None
         self.shared = Shared()
         self.queues: dict[int, Queue] = {}
         self.turns: dict[int, Turns] = {}
@@ -129,12 +147,19 @@ class Cta:
 def run_cluster(
     kernel: Any, arguments: dict[str, Any] | None, numbers: range, count: int, seed: int
 ) -> list[Cta]:
-    """Run the CTAs `numbers` of a grid of `count`, which are a cluster, in one interleaving."""
+    """Run the CTAs `numbers` of a grid of `count` in one interleaving: a cluster, or those that
+    share a tile through a workspace."""
     clock = Clock(seed)
     ctas = [Cta(kernel, clock, number, count) for number in numbers]
-    everybody = Rendezvous(len(ctas) * (1 + kernel.programs * kernel.num_warps))
+    threads = 1 + kernel.programs * kernel.num_warps
+    everybody, workspace = Rendezvous(len(ctas) * threads), Workspace()
+    for rank, cta in enumerate(ctas):
+        if kernel.tile_parts > 1:
+            cta.everybody = Rendezvous(threads)
+            cta.workspace, cta.tile_rank = workspace, rank
+        else:
+            cta.peers, cta.everybody = ctas, everybody
     for cta in ctas:
-        cta.peers, cta.everybody = ctas, everybody
         cta.start(kernel, arguments)
     clock.run()
     for cta in ctas:

@@ -66,7 +66,8 @@ class Kernel:
         num_warps: of a program.
         programs: of a CTA.
         cluster: CTAs of one.
-        shares_tiles: whether those have one tile together.
+        shares_tiles: whether those, or as many as `tile_parts`, have one tile together.
+        tile_parts: CTAs that have one tile together and are no cluster.
         group: the problems of a grouped launch; set before it runs.
     """
 
@@ -81,6 +82,7 @@ class Kernel:
         self.num_warps = self._attribute(kernel, "tilegpu.num_warps", 1)
         self.programs = self._attribute(kernel, "tilegpu.programs", 1)
         self.cluster = self._attribute(kernel, "tilegpu.cluster", 1)
+        self.tile_parts = self._attribute(kernel, "tilegpu.tile_parts", 1)
         self.shares_tiles = "tilegpu.shares_tiles" in kernel.attributes
         (entry,) = kernel.regions[0].blocks
         names = [name.value for name in kernel.attributes["arg_names"]]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
-from warp_roles import group_ops, plain_ops, role_ops  # noqa: F401  (register the ops)
+from warp_roles import group_ops, plain_ops, role_ops, workspace_ops  # noqa: F401  (register the ops)
 from warp_roles.cta import Cta, run_cluster
 from warp_roles.faults import Fault
 from warp_roles.group_ops import Group, named
@@ -110,8 +110,8 @@ class Grid:
             self.expected |= reference_stores(compiled.tile, problem, name)
         if isinstance(arguments, list):
             self.kernel.group = Group.of(self.kernel, arguments)
-        cluster = self.kernel.cluster
-        assert ctas % cluster == 0, f"the grid must be whole clusters of {cluster}"
+        together = max(self.kernel.cluster, self.kernel.tile_parts)
+        assert ctas % together == 0, f"the grid must be whole groups of {together}"
 
     def check(self, seed: int) -> None:
         """Run all CTAs once; each seed gives other interleavings.
@@ -145,8 +145,9 @@ class Grid:
 def _run_grid(
     kernel: Kernel, arguments: dict[str, Any] | None, count: int, seed: int
 ) -> Iterator[Cta]:
-    for first in range(0, count, kernel.cluster):
-        numbers = range(first, first + kernel.cluster)
+    together = max(kernel.cluster, kernel.tile_parts)
+    for first in range(0, count, together):
+        numbers = range(first, first + together)
         yield from run_cluster(kernel, arguments, numbers, count, seed * count + first)
 
 
