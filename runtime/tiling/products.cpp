@@ -45,7 +45,7 @@ constexpr int64_t syncRegistersF64 = 64; // whose operands take twice as many
 constexpr int64_t syncRegistersF8 = 32;  // emulated: widening takes registers
 constexpr int64_t fewRows = 32;          // fewer than the 64 of wgmma's left operand by far
 constexpr int64_t mostEvenWaves = 2;
-constexpr double evenRowsDoubt = 1.03; // what they have to gain by
+constexpr double evenRowsDoubt = 1.06; // what they have to gain by
 constexpr int64_t skinnyRows = 256;    // then the other operand streams from memory once
 
 /// Registers of a thread for accumulators: of one product, where they are computed on, and of several products. What

@@ -53,10 +53,12 @@ MEASURED = {
     (192, 712, 5568): {("single", 64, 128)},
     (64, 1024, 8192): {("single", 64, 64)},
     (200, 200, 4000): {("single", 64, 64)},
-    (96, 2048, 4096): {("pingpong", 64, 64)},
+    (96, 2048, 4096): {("pingpong", 64, 64), ("single", 96, 64)},
     (384, 640, 2048): {("pingpong", 64, 64)},
-    (640, 896, 3072): {(s, 64, 128) for s in ONE_OR_TWO} | {("pingpong", 128, 64)},
-    (1712, 1784, 2528): {("pingpong", 192, 128)},
+    (640, 896, 3072): {("single", 96, 64)} | {(s, 64, 128) for s in ONE_OR_TWO},
+    (1712, 1784, 2528): {("cooperative", 96, 256)},
+    (4160, 1216, 6656): {("cooperative", 160, 256), ("pingpong", 160, 128)},
+    (896, 5248, 5312): {("cooperative", 152, 256), ("pingpong", 152, 128)},
     (3856, 576, 3992): {(s, 128, 192) for s in ("cooperative", "pingpong")},
 }
 
@@ -141,7 +143,7 @@ def test_every_product_gets_a_feasible_plan(m, n, k, target, transposed):
     assert tm * tn / (32 * warps) <= 255
     if chosen["schedule"] != "sync":
         assert "wgmma" in TARGETS[target].features
-        left, right = (tn, tm) if m <= 32 and tm % 64 != 0 else (tm, tn)
+        left, right = (tn, tm) if tm % 64 != 0 else (tm, tn)  # operands are exchanged
         assert left % 64 == 0
         assert right % 8 == 0
     assert plan["decisions"]["split_k"] == 1 or ctas <= limits.multiprocessors
