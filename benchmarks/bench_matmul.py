@@ -27,6 +27,7 @@ UNITS = {
     torch.bfloat16: 2.0**-8,
     torch.float16: 2.0**-11,
     torch.float32: 2.0**-24,
+    torch.float64: 2.0**-53,
     torch.int32: 0.0,
 }
 UNIT_F32 = 2.0**-24
@@ -86,6 +87,8 @@ def _sum_error(row: Row) -> float:
         return 0.0
     if row.element == "e4m3":
         return FP8_SUM
+    if row.element == "f64":
+        return 4 * row.k * UNITS[torch.float64]
     return 4 * row.k * UNIT_F32 + (TF32_PRODUCT if row.element == "tf32" else 0.0)
 
 

@@ -2,9 +2,9 @@
 //
 // A vector that is aligned and lies wholly inside or outside is one instruction. One of bytes that is not aligned is
 // loaded as the two aligned windows that cover it, each of which is only read if it has a byte of the array. Memory is
-// mapped in pages, so that this is harmless; what else is read is discarded, whoever may be writing there. Shifts by the
-// address's last bits, which may differ from row to row, put the vector together: first by whole words, then by bytes.
-// Where the array's end may divide it, the elements beyond are replaced by padding.
+// mapped in pages, so that this is harmless; what else is read is discarded, whoever may be writing there. Shifts by
+// the address's last bits, which may differ from row to row, put the vector together: first by whole words, then by
+// bytes. Where the array's end may divide it, the elements beyond are replaced by padding.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Conversion/TileGPUToNVVM/GlobalMemory.h"
