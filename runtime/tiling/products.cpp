@@ -158,7 +158,8 @@ private:
   }
 
   bool hasEvenRows(const Candidate &candidate) const {
-    return candidate.exchanged && main.m.in(candidate.tile) >= evenRows[0];
+    const int64_t rows = main.m.in(candidate.tile);
+    return candidate.exchanged && rows > fewRows && rows % 64 != 0;
   }
 
   void add(Candidate candidate, const ProductShape &shape) {

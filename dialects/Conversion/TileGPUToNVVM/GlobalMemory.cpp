@@ -99,18 +99,13 @@ Value compare(OpBuilder &builder, Location loc, arith::CmpIPredicate predicate, 
   return arith::CmpIOp::create(builder, loc, predicate, lhs, constantI32(builder, loc, rhs));
 }
 
-/// `words` where they hold the first `count` elements, `padding` behind them.
+/// `words` where they hold the first `count` bytes, `padding` behind them.
 SmallVector<Value> padFrom(OpBuilder &builder, Location loc, ArrayRef<Value> words, ArrayRef<Value> padding,
-                           Value count, int64_t elementBytes) {
+                           Value count) {
   SmallVector<Value> padded;
   for (auto [number, word, pad] : llvm::enumerate(words, padding)) {
-    if (elementBytes >= kPieceBytes) {
-      Value inside = compare(builder, loc, arith::CmpIPredicate::sgt, count, number * kPieceBytes / elementBytes);
-      padded.push_back(arith::SelectOp::create(builder, loc, inside, word, pad));
-      continue;
-    }
     // PTX's shl gives zero for shifts of a word and more; LLVM's gives poison.
-    Value bits = arith::MulIOp::create(builder, loc, count, constantI32(builder, loc, 8 * elementBytes));
+    Value bits = arith::ShLIOp::create(builder, loc, count, constantI32(builder, loc, 3));
     bits = arith::SubIOp::create(builder, loc, bits, constantI32(builder, loc, number * kWordBits));
     bits = arith::MaxSIOp::create(builder, loc, bits, constantI32(builder, loc, 0));
     Value beyond = inlineAsm(builder, loc, "shl.b32 $0, -1, $1;", "=r,r", bits, builder.getI32Type(),
@@ -144,7 +139,7 @@ SmallVector<Value> shiftWindows(OpBuilder &builder, Location loc, SmallVector<Va
   return words;
 }
 
-/// A vector that is not aligned. `count` (null: all or none) elements lie inside.
+/// A vector of bytes that is not aligned, of which `count` (null: all or none) lie inside.
 SmallVector<Value> loadWindows(OpBuilder &builder, Location loc, TileAccess &access, int64_t number, Value count,
                                ArrayRef<Value> padding, bool readOnly) {
   const int64_t bytes = access.vectorBytes();
@@ -157,7 +152,6 @@ SmallVector<Value> loadWindows(OpBuilder &builder, Location loc, TileAccess &acc
   Value inside = access.inside(number), reaches;
   if (count) {
     Value rest = arith::MinSIOp::create(builder, loc, count, constantI32(builder, loc, access.vectorElems()));
-    rest = arith::MulIOp::create(builder, loc, rest, constantI32(builder, loc, access.elementBytes()));
     end = arith::AddIOp::create(builder, loc, end, rest);
     reaches = compare(builder, loc, arith::CmpIPredicate::sgt, end, bytes);
   } else {
@@ -173,19 +167,10 @@ SmallVector<Value> loadWindows(OpBuilder &builder, Location loc, TileAccess &acc
 
 SmallVector<Value> lowering::loadVector(OpBuilder &builder, Location loc, TileAccess &access, int64_t number,
                                         ArrayRef<Value> padding, bool readOnly) {
+  if (access.isAligned())
+    return loadGlobal(builder, loc, access.address(number), access.vectorBytes(), access.inside(number), padding,
+                      readOnly);
   Value count = access.isWhole() ? Value() : access.count(number);
-  SmallVector<Value> words = access.isAligned() ? loadGlobal(builder, loc, access.address(number), access.vectorBytes(),
-                                                             access.inside(number), padding, readOnly)
-                                                : loadWindows(builder, loc, access, number, count, padding, readOnly);
-  return count ? padFrom(builder, loc, words, padding, count, access.elementBytes()) : words;
-}
-
-//===----------------------------------------------------------------------===//
-// Stores
-//===----------------------------------------------------------------------===//
-
-void lowering::storeVector(OpBuilder &builder, Location loc, TileAccess &access, int64_t number, ValueRange scalars,
-                           Value owner) {
-  Value address = access.address(number), mask = andAlso(builder, loc, access.inside(number), owner);
-  storeGlobal(builder, loc, address, packWords(builder, loc, scalars), access.vectorBytes(), mask);
+  SmallVector<Value> words = loadWindows(builder, loc, access, number, count, padding, readOnly);
+  return count ? padFrom(builder, loc, words, padding, count) : words;
 }

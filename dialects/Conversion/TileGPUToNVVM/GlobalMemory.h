@@ -19,9 +19,6 @@ void storeGlobal(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value addre
 /// elements.
 llvm::SmallVector<mlir::Value> loadVector(mlir::OpBuilder &builder, mlir::Location loc, TileAccess &access,
                                           int64_t number, llvm::ArrayRef<mlir::Value> padding, bool readOnly);
-/// Stores the elements of vector `number` that lie inside, in the threads where `owner` (null: all) is true.
-void storeVector(mlir::OpBuilder &builder, mlir::Location loc, TileAccess &access, int64_t number,
-                 mlir::ValueRange scalars, mlir::Value owner);
 
 } // namespace tilec::lowering
 

@@ -2,8 +2,8 @@
 //
 // Each thread moves the elements of its registers in vectors of up to 16 bytes. One comparison a
 // vector and dimension decides between inside and outside: the bound is the smaller of the array's
-// rest and the tile's extent, so it drops padding of the layout as well. What the array's end
-// divides, or what is not aligned, is in GlobalMemory.cpp.
+// rest and the tile's extent, so it drops padding of the layout as well. What is not aligned is in
+// GlobalMemory.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Conversion/TileGPUToNVVM/GlobalMemory.h"
@@ -84,7 +84,8 @@ struct Store : OpConversionPattern<tile::StoreOp> {
     ValueRange registers = adaptor.getValue();
     for (int64_t number = 0; number < access.numVectors(); ++number) {
       ValueRange scalars = registers.slice(number * access.vectorElems(), access.vectorElems());
-      storeVector(rewriter, loc, access, number, scalars, owner);
+      storeGlobal(rewriter, loc, access.address(number), packWords(rewriter, loc, scalars), access.vectorBytes(),
+                  andAlso(rewriter, loc, access.inside(number), owner));
     }
     rewriter.eraseOp(op);
     return success();

@@ -19,7 +19,6 @@ public:
              mlir::RankedTensorType tile, mlir::ValueRange indices, llvm::ArrayRef<int64_t> step,
              llvm::ArrayRef<Bounds> bounds, tilegpu::Move move);
 
-  int64_t elementBytes() const { return bytes; }
   int64_t vectorElems() const { return vector.elems; }
   int64_t vectorBytes() const { return vector.elems * bytes; }
   int64_t numVectors() const { return layout.numRegisters() / vector.elems; }

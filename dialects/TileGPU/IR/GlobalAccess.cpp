@@ -20,16 +20,14 @@ GlobalAccess makeAccess(tile::ViewType view, ArrayRef<int64_t> shape, ArrayRef<i
   for (int64_t dim = view.getRank() - 1; dim >= 0; --dim) {
     if (!view.hasUnitStride(dim))
       continue;
-    auto longest = [&](Move move) { return longestRun(view, dim, shape[dim], step[dim], kMaxAccessBytes, move); };
-    const int64_t vector = longest(Move::copy).elems;
-    const Run run = longest(move);
+    auto longest = [&](Move move) { return longestRun(view, dim, shape[dim], step[dim], kMaxAccessBytes, move).elems; };
+    const int64_t vector = longest(Move::copy);
     // A dimension of extent 1 has no neighbours.
     if (access.dim && vector <= access.vector && (shape[*access.dim] != 1 || shape[dim] == 1))
       continue;
     access.dim = dim;
     access.vector = vector;
-    access.access = run.aligned ? run.elems : vector;
-    access.run = run.elems;
+    access.run = longest(move);
   }
   return access;
 }
@@ -91,17 +89,13 @@ SmallVector<int64_t> GlobalAccess::order() const {
 }
 
 Layout GlobalAccess::layout(int64_t numWarps) const {
-  return Layout::blocked(shape, order(), vectorForTile(shape, access, numWarps), numWarps);
-}
-
-Layout GlobalAccess::copyLayout(int64_t numWarps) const {
   return Layout::blocked(shape, order(), vectorForTile(shape, vector, numWarps), numWarps);
 }
 
 int64_t GlobalAccess::accessElems(int64_t contiguous) const {
   const int64_t elems = std::min(contiguous, run);
-  const bool windows = run > access && elems * elementBytes > kWordBytes;
-  return windows ? elems / 2 : std::min(contiguous, access);
+  const bool windows = run > vector && elems * elementBytes > kWordBytes;
+  return windows ? elems / 2 : std::min(contiguous, vector);
 }
 
 int64_t GlobalAccess::cost(const Layout &layout) const {

@@ -29,10 +29,10 @@ struct GlobalAccess {
   int64_t elementBytes = 0;
   /// The tile's dimension along which neighbours are neighbours in memory, if one is known.
   std::optional<int64_t> dim;
-  /// Most elements along `dim` that a copy of a thread may take: alignment and bounds of whole vectors agree.
+  /// Most elements along `dim` that one access of a thread may take: alignment and bounds of whole vectors agree.
   int64_t vector = 1;
-  /// Most that a load or store may take in one access, and most that it may take in any number.
-  int64_t access = 1, run = 1;
+  /// Most that a thread moves together: more than `vector` where they are read in two windows.
+  int64_t run = 1;
 
   /// The access of a tile.load or tile.store, nothing for other ops.
   static std::optional<GlobalAccess> of(mlir::Operation *op);
@@ -41,8 +41,6 @@ struct GlobalAccess {
   llvm::SmallVector<int64_t> order() const;
   /// The layout that moves this tile in wide, coalesced accesses.
   Layout layout(int64_t numWarps) const;
-  /// The same for asynchronous copies.
-  Layout copyLayout(int64_t numWarps) const;
   /// Elements an access of a thread that has `contiguous` neighbours; a run in two windows has half of them in each.
   int64_t accessElems(int64_t contiguous) const;
   /// Accesses of a warp for the whole tile, plus the 32-byte sectors they fetch or write in vain.

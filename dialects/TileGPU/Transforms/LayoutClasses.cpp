@@ -215,13 +215,13 @@ std::optional<Layout> LayoutClasses::accessLayout(const TileClass &tiles) const 
   // Long runs in a thread would make stores of single elements touch a sector each.
   auto storesElements = [](Operation *op) {
     GlobalAccess access = *GlobalAccess::of(op);
-    return isa<tile::StoreOp>(op) && access.dim && access.access == 1;
+    return isa<tile::StoreOp>(op) && access.dim && access.vector == 1;
   };
   const bool runs = llvm::none_of(tiles.accesses, storesElements);
-  chosen.access = 1;
+  chosen.vector = 1;
   for (Operation *op : tiles.accesses)
     if (GlobalAccess access = *GlobalAccess::of(op); access.dim == chosen.dim)
-      chosen.access = std::max(chosen.access, runs ? access.run : access.access);
+      chosen.vector = std::max(chosen.vector, runs ? access.run : access.vector);
   return chosen.layout(numWarps);
 }
 

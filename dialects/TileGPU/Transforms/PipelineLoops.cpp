@@ -89,7 +89,7 @@ bool isCopyable(tile::LoadOp load, LocalAllocOp alloc, int64_t numWarps) {
   if (!kept || !isZero(load.getPad()) || !access.dim || *access.dim != (*kept)[dest.getLayout().getOrder().front()] ||
       dest.getElementType() != load.getView().getType().getElementType())
     return false;
-  return std::min(access.vector, access.copyLayout(numWarps).contiguity(*access.dim)) * access.elementBytes >= 4;
+  return std::min(access.vector, access.layout(numWarps).contiguity(*access.dim)) * access.elementBytes >= 4;
 }
 
 bool feedsProduct(LocalAllocOp alloc) {
@@ -282,7 +282,7 @@ private:
       SmallVector<Value> indices =
           llvm::map_to_vector(load.getIndices(), [&](Value index) { return recompute(index, mapping); });
       Value slot = RingSlotOp::create(rewriter, loc, stream.slotType(), stream.ring, stage);
-      LayoutAttr layout = GlobalAccess::of(load)->copyLayout(numWarps).attr(loop.getContext());
+      LayoutAttr layout = GlobalAccess::of(load)->layout(numWarps).attr(loop.getContext());
       ArrayRef<int64_t> shape = load.getType().getShape();
       CopyAsyncOp::create(rewriter, load.getLoc(), load.getView(), indices, slot, layout, load.getStepAttr(),
                           shape == stream.slotType().getShape() ? DenseI64ArrayAttr()

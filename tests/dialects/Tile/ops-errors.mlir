@@ -285,6 +285,54 @@ tile.kernel @store_rank(%u: !u, %s: f32) {
 
 // -----
 
+!u = !tile.view<?x?xf32, strides = [?, 1], divisible = [1, 1], stride_align = [4, 4], align = 4, index = 32, unchecked>
+
+tile.kernel @store_rank_of_tile(%u: !u, %s: f32) {
+  %c = arith.constant 0 : index
+  %t = tile.splat %s : f32 -> tensor<4xf32>
+  // expected-error@+1 {{'tile.store' op needs a tile of the view's rank 2, found 1}}
+  tile.store %t, %u[%c, %c] : tensor<4xf32>, !u
+  tile.return
+}
+
+// -----
+
+!u = !tile.view<?x?xf32, strides = [?, 1], divisible = [1, 1], stride_align = [4, 4], align = 4, index = 32, unchecked>
+
+tile.kernel @store_step_rank(%u: !u, %s: f32) {
+  %c = arith.constant 0 : index
+  %t = tile.splat %s : f32 -> tensor<4x8xf32>
+  // expected-error@+1 {{'tile.store' op step must have one entry a dimension: expected 2, found 1}}
+  tile.store %t, %u[%c, %c] step [4] : tensor<4x8xf32>, !u
+  tile.return
+}
+
+// -----
+
+!u = !tile.view<?x?xf32, strides = [?, 1], divisible = [1, 1], stride_align = [4, 4], align = 4, index = 32, unchecked>
+
+tile.kernel @store_step_zero(%u: !u, %s: f32) {
+  %c = arith.constant 0 : index
+  %t = tile.splat %s : f32 -> tensor<4x8xf32>
+  // expected-error@+1 {{'tile.store' op steps must be positive, found 0}}
+  tile.store %t, %u[%c, %c] step [4, 0] : tensor<4x8xf32>, !u
+  tile.return
+}
+
+// -----
+
+!y = !tile.partition<4x8 of !tile.view<?x?xf32, strides = [?, 1], divisible = [1, 1], stride_align = [4, 4], align = 4, index = 32, exclusive>>
+
+tile.kernel @store_step_of_partition(%y: !y, %s: f32) {
+  %c = arith.constant 0 : index
+  %t = tile.splat %s : f32 -> tensor<4x8xf32>
+  // expected-error@+1 {{'tile.store' op a partition's tile has its own place and takes no step}}
+  tile.store %t, %y step [4, 8] : tensor<4x8xf32>, !y
+  tile.return
+}
+
+// -----
+
 !y = !tile.partition<4x8 of !tile.view<?x?xf32, strides = [?, 1], divisible = [1, 1], stride_align = [4, 4], align = 4, index = 32, exclusive>>
 
 tile.kernel @store_element(%y: !y, %s: f16) {

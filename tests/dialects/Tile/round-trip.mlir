@@ -34,6 +34,8 @@ tile.kernel @views(%a: !y, %b: !x, %c: !u) attributes {arg_names = ["y", "x", "u
   tile.store %l, %a : tensor<8x16xf16>, !y
   // CHECK: tile.store %[[T]], %u[%[[I]]#0, %[[I]]#1] : tensor<8x16xf16>, !view{{[0-9]*}}
   tile.store %l, %c[%i#0, %i#1] : tensor<8x16xf16>, !u
+  // CHECK: tile.store %[[T]], %u[%[[I]]#0, %[[I]]#1] step [8, 4] : tensor<8x16xf16>, !view{{[0-9]*}}
+  tile.store %l, %c[%i#0, %i#1] step [8, 4] : tensor<8x16xf16>, !u
   // CHECK: tile.return
   tile.return
 }

@@ -144,6 +144,20 @@ def test_permuted_view_reads_transposed(ir, rng):
     np.testing.assert_array_equal(y, x.T)
 
 
+def test_store_with_step_goes_to_multiples_of_the_step(ir):
+    y = np.zeros(9)
+    view = ir.view_type(y, "unchecked")
+    body = f"""
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %one = arith.constant dense<1.0> : tensor<3xf64>
+  %two = arith.constant dense<2.0> : tensor<3xf64>
+  tile.store %one, %y[%c1] step [2] : tensor<3xf64>, {view}
+  tile.store %two, %y[%c3] step [2] : tensor<3xf64>, {view}"""
+    execute(ir.kernel({"y": view}, body), [y], grid=(1,))
+    np.testing.assert_array_equal(y, [0, 0, 1, 1, 1, 0, 2, 2, 2])
+
+
 def test_unchecked_store_goes_to_its_indices_and_drops_the_rest(ir):
     y = np.full(10, -1.0)
     view = ir.view_type(y, "unchecked")

@@ -161,7 +161,7 @@ def test_dtype_that_wgmma_does_not_multiply_is_told_the_nearest():
 
 def test_rows_that_tma_does_not_take_are_told_the_nearest():
     assert product_refusal(a=array(256, 260, strides=(260, 1)), tile=tl.AUTO) == (
-        lacking().replace("found ", "found cluster, "),
+        lacking(found="cluster, cp_async, ldmatrix and mma"),  # that share the depth
         [
             HOPPER,
             "threads load its left operand, and copies ahead serve mma.sync better: the stride of "

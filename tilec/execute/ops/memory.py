@@ -108,6 +108,8 @@ def _load(op: Operation, kernel: KernelLowering) -> Step:
 @step("tile.store")
 def _store(op: Operation, kernel: KernelLowering) -> Step:
     tile_slot, view_slot, *index_slots = kernel.slots(op.operands)
+    extents = tile_type(op.operands[0]).shape
+    steps = tuple(op.attributes["step"]) if "step" in op.attributes else extents
     frames = source_frames(op.location)
 
     def run(frame: Frame) -> None:
@@ -115,9 +117,9 @@ def _store(op: Operation, kernel: KernelLowering) -> Step:
         view: View = values[view_slot]
         tile = np.asarray(values[tile_slot])
         index = [values[slot] for slot in index_slots] if index_slots else frame.coordinates
-        start = [int(i) * extent for i, extent in zip(index, tile.shape, strict=True)]
+        start = [int(i) * s for i, s in zip(index, steps, strict=True)]
         if view.shadow is not None:
-            _check(frame, view, start, tile.shape, frames).write()
+            _check(frame, view, start, extents, frames).write()
         views.store(view, start, tile)
 
     return run
