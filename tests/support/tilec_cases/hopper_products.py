@@ -38,17 +38,26 @@ def random_values(rng: Any, shape: tuple[int, int], dtype: Any) -> Any:
     return values.astype(BF16).astype(dtype) if dtype == F32 else values.astype(dtype)
 
 
-def multiply(place: Any, a: Any, b: Any, tile: Any, output: Any, gap_elems: int = 8) -> Any:
-    """A product on the device; its surroundings are checked."""
+def multiply(
+    place: Any,
+    a: Any,
+    b: Any,
+    tile: Any,
+    output: Any,
+    gap_elems: int = 8,
+    kernels: tuple[Any, Any] = (plain, in_tf32),
+) -> Any:
+    """A product on the device, by the second kernel in tf32; its surroundings are checked."""
+    of_others, of_f32 = kernels
     m, n, dtype = a.shape[0], b.shape[1], a.dtype
     c = place.output((m, n), output, gap_elems=gap_elems)
     part, x, y = tl.partition(c.array, tile), place.array(a), place.array(b)
     if dtype == F32:
-        in_tf32(part, x, place.array(b.T))
+        of_f32(part, x, place.array(b.T))
     elif dtype == I8:
-        plain(part, x, y, tk=128, acc_t=tl.int32)
+        of_others(part, x, y, tk=128, acc_t=tl.int32)
     else:
-        plain(part, x, y, tk=128 // dtype.itemsize)
+        of_others(part, x, y, tk=128 // dtype.itemsize)
     return c.read()
 
 

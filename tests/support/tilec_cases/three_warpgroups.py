@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tilec as tl
-from tilec_cases import nearly_products
+from tilec_cases import hopper_products, nearly_products
 from tilec_cases.checks import UNIT, assert_within, double
 from tilec_cases.hopper_products import (
     TRANSPOSED,
@@ -28,17 +28,8 @@ in_tf32 = tl.kernel(num_warps=12)(nearly_products.in_tf32.function)
 
 
 def multiply(place: Any, a: Any, b: Any, tile: Any, output: Any, gap_elems: int = 8) -> Any:
-    """A product on the device; its surroundings are checked."""
-    m, n, dtype = a.shape[0], b.shape[1], a.dtype
-    c = place.output((m, n), output, gap_elems=gap_elems)
-    part, x, y = tl.partition(c.array, tile), place.array(a), place.array(b)
-    if dtype == F32:
-        in_tf32(part, x, place.array(b.T))
-    elif dtype == I8:
-        plain(part, x, y, tk=128, acc_t=tl.int32)
-    else:
-        plain(part, x, y, tk=128 // dtype.itemsize)
-    return c.read()
+    """A product by three warpgroups on the device; its surroundings are checked."""
+    return hopper_products.multiply(place, a, b, tile, output, gap_elems, (plain, in_tf32))
 
 
 # -- products --------------------------------------------------------------------------------------
